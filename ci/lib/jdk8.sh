@@ -1,0 +1,97 @@
+# shellcheck shell=bash
+# Finding a JDK 8, or making a private one out of Debian's archive. Sourced by ci/prepare.
+
+# is_jdk8 DIR: DIR is a complete JDK (java and javac) of version 8 that starts.
+is_jdk8() {
+    [ -x "$1/bin/javac" ] && "$1/bin/java" -version 2>&1 | grep -q '"1\.8\.0'
+}
+
+# find_jdk8: prints the first JDK 8 among what the user named, what we made, what the system has. 1 if there is none.
+find_jdk8() {
+    local dir
+    for dir in "${HOWDAH_JDK8:-}" "${JAVA_HOME:-}" "$HOWDAH_CACHE/jdk8" /usr/lib/jvm/*1.8* /usr/lib/jvm/*-8-*; do
+        if [ -n "$dir" ] && is_jdk8 "$dir"; then
+            echo "$dir"
+            return 0
+        fi
+    done
+    return 1
+}
+
+# debian_mirror: the archive that this machine's own apt is set up with.
+debian_mirror() {
+    # shellcheck disable=SC2016 # the fields are apt's, not the shell's
+    apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Created-By: Packages' |
+        awk -F'|' '$1 == "Debian" && $2 == "Debian" { print $3; exit }'
+}
+
+# make_private_jdk8 DEST: Debian's OpenJDK 8 (its unstable suite keeps it) with its own C library beside it, so that it
+# runs on a system whose own is older. The prefix is written into the binaries: to move it, make it again.
+make_private_jdk8() {
+    local dest=$1 work mirror arch
+    mirror=$(debian_mirror)
+    [ -n "$mirror" ] || die "no Debian archive in this machine's apt sources" \
+        "install a JDK 8 yourself and set HOWDAH_JDK8 to its folder"
+    work=$(mktemp -d "${TMPDIR:-/tmp}/howdah-jdk8.XXXXXX")
+    # shellcheck disable=SC2064 # the folder's name is known now
+    trap "rm -rf '$work'" RETURN
+    download_jdk8 "$work" "$mirror"
+    arch=$(dpkg --print-architecture)
+    unpack_jdk8 "$work" "$dest.new" "$arch"
+    rm -rf "$dest"
+    # Binaries name the final prefix, not the one they were unpacked in.
+    relink_jdk8 "$dest.new" "$dest"
+    mv "$dest.new" "$dest"
+    is_jdk8 "$dest" || die "the private JDK 8 in $dest does not start" \
+        "see: $dest/bin/java -version; or set HOWDAH_JDK8 to a JDK 8 of your own"
+}
+
+download_jdk8() {
+    local work=$1 mirror=$2 options keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+    mkdir -p "$work"/{lists/partial,archives/partial,debs,jdk,libs} "$HOWDAH_CACHE/debs"
+    echo "deb [signed-by=$keyring] $mirror sid main" >"$work/sources.list"
+    # A mirror may lag behind: the signature is checked, the date is not.
+    options=(-qq -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null
+        -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work" -o Acquire::Languages=none
+        -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root)
+    apt-get "${options[@]}" update
+    (cd "$work/debs" && apt-get "${options[@]}" download \
+        openjdk-8-jre-headless openjdk-8-jdk-headless libc6 zlib1g libgcc-s1 libstdc++6)
+    # The suite moves on and keeps one version; the archives that this JDK was made of are kept.
+    cp -f "$work"/debs/*.deb "$HOWDAH_CACHE/debs/"
+}
+
+unpack_jdk8() {
+    local work=$1 dest=$2 arch=$3 deb link target libs lib
+    for deb in "$work"/debs/openjdk*.deb; do dpkg-deb -x "$deb" "$work/jdk"; done
+    for deb in "$work"/debs/{libc6,zlib1g,libgcc-s1,libstdc++6}_*.deb; do dpkg-deb -x "$deb" "$work/libs"; done
+    rm -rf "$dest"
+    mkdir -p "$(dirname "$dest")"
+    cp -a "$work/jdk/usr/lib/jvm/java-8-openjdk-$arch" "$dest"
+    rm -f "$dest/docs" "$dest/src.zip"
+    # Configuration that Debian keeps under /etc comes along; the trust store stays the system's.
+    find "$dest" -type l -lname '/etc/java-8-openjdk/*' | while read -r link; do
+        target=$(readlink "$link")
+        rm "$link"
+        cp -a "$work/jdk$target" "$link"
+    done
+    mkdir "$dest/sysroot"
+    libs=$(echo "$work"/libs/usr/lib/*-linux-gnu*)
+    for lib in c m dl pthread rt resolv util nss_files nss_dns anl z gcc_s stdc++; do
+        cp -aL "$libs/lib$lib".so.[0-9]* "$dest/sysroot/"
+    done
+    cp -aL "$libs"/ld*.so.[0-9]* "$dest/sysroot/"
+}
+
+relink_jdk8() {
+    local tree=$1 prefix=$2 file loader rpath
+    loader=$prefix/sysroot/$(basename "$tree"/sysroot/ld*.so.[0-9]*)
+    find "$tree" -path "$tree/sysroot" -prune -o -type f \( -perm -u+x -o -name '*.so' \) -print | while read -r file; do
+        [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
+        rpath=$(patchelf --print-rpath "$file")
+        patchelf --force-rpath --set-rpath "$prefix/sysroot${rpath:+:$rpath}" "$file"
+        if patchelf --print-interpreter "$file" >/dev/null 2>&1; then
+            patchelf --set-interpreter "$loader" "$file"
+        fi
+    done
+}
