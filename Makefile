@@ -1,0 +1,49 @@
+# Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
+
+.DEFAULT_GOAL := help
+.PHONY: help prepare patches whole native java dist stock demo test lint unit e2e conformance bench-stock clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+prepare: ## install what this machine lacks (packages, JDK 8)
+	@ci/prepare
+
+patches: prepare ## rebuild the patched modules of Hadoop and Spark
+	@ci/patches
+
+whole: prepare ## check that each patched module compiles as a whole
+	@ci/patches --whole
+
+java: patches ## build our Java
+	@ci/java
+
+dist: java ## build the distribution tree and tarball, build/dist/
+	@ci/dist
+
+stock: dist ## build the same tree with official jars only, build/stock/
+	@ci/dist --stock
+
+demo: dist ## run the main job: a real cluster sorts and counts real data
+	@ci/demo
+
+test: stock ## run every test; ends with counts
+	@ci/test
+
+lint: prepare ## run the linters
+	@ci/lint
+
+unit: java ## run the unit tests
+	@ci/unit
+
+e2e: dist ## run the end-to-end tests on a local cluster
+	@ci/e2e
+
+conformance: stock ## run upstream's own tests against our jars
+	@ci/conformance
+
+bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
+	@ci/bench-stock
+
+clean: ## remove everything that was built
+	@rm -rf build

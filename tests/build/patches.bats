@@ -1,0 +1,125 @@
+# The patch machinery: what it does with good series, and what it says about bad ones.
+
+bats_require_minimum_version 1.5.0
+
+setup_file() {
+    ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
+    export ROOT
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p module jar/org/x
+    seq -f 'line %g' 1 20 >jar/org/x/A.java
+    seq -f 'other %g' 1 20 >jar/org/x/B.java
+    (cd jar && zip -q -r ../sources.jar .)
+}
+
+# series NAME OLD NEW [FILE]: a patch that turns line OLD of FILE into NEW.
+series() {
+    cat >"module/$1" <<EOF
+Purpose, and why nothing else would do
+
+diff --git a/proj/src/${4:-org/x/A.java} b/proj/src/${4:-org/x/A.java}
+--- a/proj/src/${4:-org/x/A.java}
++++ b/proj/src/${4:-org/x/A.java}
+@@ -7 +7 @@
+-$2
++$3
+EOF
+}
+
+patched() { "$ROOT/ci/lib/patched-sources" module sources.jar proj/src out "${1:-touched}"; }
+
+@test "leaves the touched files only, patched" {
+    series 0001-a.patch 'line 7' seven
+    patched
+    [ "$(find out -type f)" = out/org/x/A.java ]
+    [ "$(sed -n 7p out/org/x/A.java)" = seven ]
+}
+
+@test "leaves all files when the whole module is asked for" {
+    series 0001-a.patch 'line 7' seven
+    patched all
+    [ -e out/org/x/B.java ]
+}
+
+@test "applies the series in order" {
+    series 0002-b.patch seven 'seven again'
+    series 0001-a.patch 'line 7' seven
+    patched
+    [ "$(sed -n 7p out/org/x/A.java)" = 'seven again' ]
+}
+
+@test "an empty series leaves nothing to compile" {
+    patched
+    [ -z "$(find out -type f)" ]
+}
+
+@test "a patch that does not apply is named, with file and hunk" {
+    series 0001-a.patch 'line 70' seven
+    run ! patched
+    [[ $output == *module/0001-a.patch* && $output == *org/x/A.java* && $output == *"Hunk #1 FAILED"* ]]
+}
+
+@test "a file that upstream does not have is named" {
+    series 0001-a.patch 'line 7' seven org/x/Gone.java
+    run ! patched
+    [[ $output == *0001-a.patch* && $output == *org/x/Gone.java* ]]
+}
+
+@test "a patch that is already in is refused" {
+    series 0001-a.patch 'line 7' seven
+    cp module/0001-a.patch module/0002-a.patch
+    run ! patched
+    [[ $output == *0002-a.patch* ]]
+}
+
+@test "a patch without a header is refused" {
+    series 0001-a.patch 'line 7' seven
+    sed -i '1,2d' module/0001-a.patch
+    run ! patched
+    [[ $output == *"has no header"* ]]
+}
+
+@test "a patch of another module's file is refused" {
+    series 0001-a.patch 'line 7' seven
+    sed -i 's#proj/src#proj/other#' module/0001-a.patch
+    run ! patched
+    [[ $output == *"outside of module"* ]]
+}
+
+@test "the committed series stay tiny: under 40 changed lines a module" {
+    for module in "$ROOT"/patches/*/; do
+        patches=("$module"*.patch)
+        [ -e "${patches[0]}" ] || continue
+        changed=$(cat "${patches[@]}" | grep -cE '^[-+]([^-+]|$)')
+        [ "$changed" -lt 40 ] || { echo "$module changes $changed lines" && false; }
+    done
+}
+
+@test "a stale module is rebuilt alone" {
+    cd "$ROOT"
+    ci/patches >/dev/null
+    module=hadoop-mapreduce-client-shuffle
+    echo changed >"build/patches/$module/stamp"
+    run -0 ci/patches
+    [[ $output == *"rebuilding: $module"* && $output == *"1 of "* ]]
+    run -0 ci/patches
+    [[ $output == *"up to date"* ]]
+}
+
+@test "an incompatible change of the API stops the build" {
+    cp -r "$ROOT"/{ci,patches,bigtop.bom,pom.xml} .
+    mkdir build && cp -r "$ROOT"/build/{prepare.env,bom.env} build/ && touch build/bom.env
+    module=hadoop-mapreduce-client-shuffle
+    path=$(sed -n 's#.*<upstream.path>\(.*\)</upstream.path>#\1#p' "patches/$module/pom.xml")
+    mkdir -p "a/$path" "b/$path"
+    file=$path/org/apache/hadoop/mapred/ShuffleHandler.java
+    mkdir -p "$(dirname "a/$file")" "$(dirname "b/$file")"
+    unzip -p "$ROOT/build/patches/$module/official/"*-sources.jar org/apache/hadoop/mapred/ShuffleHandler.java >"a/$file"
+    sed 's/public static ByteBuffer serializeMetaData/static ByteBuffer serializeMetaData/' "a/$file" >"b/$file"
+    (echo "Less accessible"; echo; diff -U1 "a/$file" "b/$file") >"patches/$module/9999-incompatible.patch" || true
+    run ! ci/patches
+    [[ $output == *incompatib* && $output == *serializeMetaData* ]]
+}
