@@ -28,6 +28,7 @@ final class Demo {
   private final long rows;
   private String sum = "";
   private String counts = "";
+  private String current = "";
   private double begun;
 
   /**
@@ -48,6 +49,15 @@ final class Demo {
   }
 
   void run() throws IOException {
+    try {
+      runAll();
+    } catch (IOException | RuntimeException e) {
+      report.add(current, "", progress.seconds() - begun, "did not finish", false);
+      throw e;
+    }
+  }
+
+  private void runAll() throws IOException {
     teraGen();
     teraSort();
     teraValidate();
@@ -60,6 +70,7 @@ final class Demo {
 
   private void begin(String name, String format, Object... arguments) {
     progress.say("%s: " + format, prepend(name, arguments));
+    current = name;
     begun = progress.seconds();
   }
 
@@ -123,7 +134,6 @@ final class Demo {
     List<String> line = new ArrayList<>(Arrays.asList("dfs", "-put"));
     long bytes = 0;
     for (Path file : files) {
-      TokenCount.requireUtf8(file);
       bytes += Files.size(file);
     }
     begin("put", "%s of text in %d files", Sizes.format(bytes), files.size());
@@ -188,7 +198,7 @@ final class Demo {
 
   private List<String> spark(String program, String... arguments) {
     List<String> line = new ArrayList<>(Arrays.asList("--master", "yarn", "--deploy-mode", "client",
-        "--num-executors", "2", "--executor-cores", "1", "--executor-memory", "800m", "--driver-memory", "400m",
+        "--num-executors", "2", "--executor-cores", "1", "--executor-memory", "800m", "--driver-memory", "640m",
         "--conf", "spark.ui.enabled=false", "--class", "io.howdah.examples.spark." + program,
         tree.jar("share/howdah", "howdah-examples-*.jar").toString()));
     line.addAll(Arrays.asList(arguments));

@@ -54,7 +54,9 @@ public final class DemoCommand implements Callable<Integer> {
     long bytes = Sizes.parse("--size", size);
     dir = dir.toAbsolutePath().normalize();
     Path corpus = text.toAbsolutePath().normalize();
-    TokenCount.files(corpus);
+    for (Path file : TokenCount.files(corpus)) {
+      TokenCount.requireUtf8(file);
+    }
     Path work = makeFolder("work");
     Path logs = makeFolder("logs");
     checkRoom(bytes);
@@ -84,10 +86,9 @@ public final class DemoCommand implements Callable<Integer> {
 
   private void checkRoom(long bytes) throws IOException {
     long free = Files.getFileStore(dir).getUsableSpace();
-    long needed = SPACE_BASE + SPACE_FACTOR * bytes;
-    if (free < needed) {
+    if (bytes > (free - SPACE_BASE) / SPACE_FACTOR) {
       throw new ClusterException("the disk of " + dir + " has " + Sizes.format(free) + " free; a demo of "
-          + Sizes.format(bytes) + " needs " + Sizes.format(needed),
+          + Sizes.format(bytes) + " needs " + SPACE_FACTOR + " times that and " + Sizes.format(SPACE_BASE) + " more",
           "make room, choose another disk with --dir, or less data with --size");
     }
   }
