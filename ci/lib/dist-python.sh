@@ -11,17 +11,21 @@ fetch_python() {
     say "fetching PySpark (181 MB) into $cache"
     rm -rf "$cache.new"
     # PySpark's setup.py is from before what today's setuptools has become.
-    python3 -m venv "$cache.new/venv" && "$cache.new/venv/bin/pip" -q install 'setuptools<60' wheel &&
-        "$cache.new/venv/bin/pip" -q download --no-deps --require-hashes -d "$cache.new" \
-            -r "$HOWDAH_ROOT/dist/python/requirements.txt" &&
-        "$cache.new/venv/bin/pip" -q download --no-deps --require-hashes --no-build-isolation --no-binary :all: \
-            -d "$cache.new" -r "$HOWDAH_ROOT/dist/python/pyspark.txt" ||
+    python3 -m venv "$cache.new/venv" || die "Python's venv module does not work" "install the package python3-venv"
+    if ! { "$cache.new/venv/bin/pip" -q install 'setuptools<60' wheel &&
+        fetch_with "$cache.new" -r "$HOWDAH_ROOT/dist/python/requirements.txt" &&
+        fetch_with "$cache.new" --no-build-isolation --no-binary :all: -r "$HOWDAH_ROOT/dist/python/pyspark.txt"; }; then
+        rm -rf "$cache.new"
         die "PySpark could not be fetched" "look at pip's message above; a checksum that differs is a damaged or changed file"
+    fi
     rm -rf "$cache.new/venv"
     (cd "$cache.new" && sha256sum -- *.tar.gz *.whl >sums && printf '%s\n' "$sum" >stamp)
     rm -rf "$cache"
     mv "$cache.new" "$cache"
 }
+
+# fetch_with FOLDER OPTION...: pip's download into FOLDER, of nothing whose checksum is not in our lists.
+fetch_with() { "$1/venv/bin/pip" -q download --no-deps --require-hashes -d "$1" "${@:2}"; }
 
 # unpack_pyspark: PYSPARK, the folder of the sdist's contents.
 unpack_pyspark() {
@@ -64,20 +68,23 @@ PY
 
 # add_python TREE
 add_python() {
-    local python=$1/python wheel
+    local python=$1/python wheel wheels=$HOWDAH_BUILD/pyspark/wheels
     unpack_pyspark
-    mkdir -p "$python/lib" "$1/examples/src/main"
+    mkdir -p "$python/lib" "$1/examples/src/main" "$wheels"
     cp -R "$PYSPARK/pyspark" "$python/"
     rm -rf "$python/pyspark/python" # a copy of shell.py for pip's layout
     find "$python" -name 'test*.py' -delete
     cp -R "$PYSPARK/deps/examples" "$1/examples/src/main/python"
     cp -R "$PYSPARK/deps/data" "$1/data"
-    if [ -z "$STOCK" ]; then patch_pyspark "$python"; fi
-    mkdir -p "$HOWDAH_BUILD/pyspark/wheels"
-    for wheel in "$HOWDAH_CACHE"/python/*.whl; do unzip -q -o "$wheel" -d "$HOWDAH_BUILD/pyspark/wheels"; done
+    for wheel in "$HOWDAH_CACHE"/python/*.whl; do unzip -q -o "$wheel" -d "$wheels"; done
+    cp -R "$wheels/py4j" "$python/"
+    rm -rf "$python/py4j/tests"
     if [ -z "$STOCK" ]; then
-        cp "$HOWDAH_BUILD"/pyspark/wheels/cloudpickle/cloudpickle.py "$python/pyspark/cloudpickle.py"
+        cp "$wheels/cloudpickle/cloudpickle.py" "$python/pyspark/cloudpickle_now.py"
+        patch_pyspark "$python"
     fi
-    zip_of "$HOWDAH_BUILD/pyspark/wheels" py4j "$python/lib/py4j-0.10.7-src.zip"
+    # The names that Spark's YARN client sends to the workers.
+    zip_of "$python" py4j "$python/lib/py4j-0.10.7-src.zip"
+    rm -rf "$python/py4j"
     zip_of "$python" pyspark "$python/lib/pyspark.zip"
 }

@@ -29,7 +29,8 @@ running_pid() {
     pid=$(<"$PID_FILE")
     [[ $pid =~ ^[1-9][0-9]*$ ]] && kill -0 "$pid" 2>/dev/null || return 1
     if [ -r "/proc/$pid/cmdline" ]; then
-        tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -e "-Dproc_$COMMAND" || return 1
+        # Spark's daemons are its launcher for their first second.
+        tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -e "-Dproc_$COMMAND" -e "$HADOOP_HOME/bin/spark-class" || return 1
     fi
     printf '%s\n' "$pid"
 }
