@@ -12,7 +12,10 @@ setup() {
     mkdir -p module jar/org/x
     seq -f 'line %g' 1 20 >jar/org/x/A.java
     seq -f 'other %g' 1 20 >jar/org/x/B.java
-    (cd jar && zip -q -r ../sources.jar .)
+    mkdir official
+    (cd jar && zip -q -r ../official/sources.jar .)
+    export PATCHES_SUMS=$PWD/sums
+    (cd official && sha256sum sources.jar) >sums
 }
 
 # series NAME OLD NEW [FILE]: a patch that turns line OLD of FILE into NEW.
@@ -29,7 +32,7 @@ diff --git a/proj/src/${4:-org/x/A.java} b/proj/src/${4:-org/x/A.java}
 EOF
 }
 
-patched() { "$ROOT/ci/lib/patched-sources" module sources.jar proj/src out "${1:-touched}"; }
+patched() { "$ROOT/ci/lib/patched-sources" module official/sources.jar proj/src out "${1:-touched}"; }
 
 @test "leaves the touched files only, patched" {
     series 0001-a.patch 'line 7' seven
@@ -75,6 +78,18 @@ patched() { "$ROOT/ci/lib/patched-sources" module sources.jar proj/src out "${1:
     [[ $output == *0002-a.patch* ]]
 }
 
+@test "a corrupted download is named" {
+    printf x >>official/sources.jar
+    run ! patched
+    [[ $output == *"sources.jar is corrupted"* && $output == *"remove it"* ]]
+}
+
+@test "a jar that nobody vouched for is refused" {
+    : >sums
+    run ! patched
+    [[ $output == *"not in patches/SHA256SUMS"* ]]
+}
+
 @test "a patch without a header is refused" {
     series 0001-a.patch 'line 7' seven
     sed -i '1,2d' module/0001-a.patch
@@ -99,6 +114,7 @@ patched() { "$ROOT/ci/lib/patched-sources" module sources.jar proj/src out "${1:
 }
 
 @test "a stale module is rebuilt alone" {
+    unset PATCHES_SUMS
     cd "$ROOT"
     ci/patches >/dev/null
     module=hadoop-mapreduce-client-shuffle
@@ -110,7 +126,7 @@ patched() { "$ROOT/ci/lib/patched-sources" module sources.jar proj/src out "${1:
 }
 
 @test "an incompatible change of the API stops the build" {
-    cp -r "$ROOT"/{ci,patches,bigtop.bom,pom.xml} .
+    cp -r "$ROOT"/{ci,java,patches,bigtop.bom,pom.xml} .
     mkdir build && cp -r "$ROOT"/build/{prepare.env,bom.env} build/ && touch build/bom.env
     module=hadoop-mapreduce-client-shuffle
     path=$(sed -n 's#.*<upstream.path>\(.*\)</upstream.path>#\1#p' "patches/$module/pom.xml")
@@ -119,6 +135,7 @@ patched() { "$ROOT/ci/lib/patched-sources" module sources.jar proj/src out "${1:
     mkdir -p "$(dirname "a/$file")" "$(dirname "b/$file")"
     unzip -p "$ROOT/build/patches/$module/official/"*-sources.jar org/apache/hadoop/mapred/ShuffleHandler.java >"a/$file"
     sed 's/public static ByteBuffer serializeMetaData/static ByteBuffer serializeMetaData/' "a/$file" >"b/$file"
+    unset PATCHES_SUMS
     (echo "Less accessible"; echo; diff -U1 "a/$file" "b/$file") >"patches/$module/9999-incompatible.patch" || true
     run ! ci/patches
     [[ $output == *incompatib* && $output == *serializeMetaData* ]]

@@ -1,0 +1,149 @@
+"""What every benchmark writes: build/bench/NAME.json, a table on the terminal, and a plot.
+
+A benchmark measures two sides, "ours" and "reference", in turn within one run. A row holds both medians, the spreads
+(least and greatest) and the ratio: how many times better ours is, above 1 is better whatever the unit.
+"""
+
+import datetime
+import json
+import os
+import re
+import statistics
+import subprocess
+
+
+class Report:
+    """Collects rows. Not thread-safe."""
+
+    def __init__(self, name, reference_name, root, **conditions):
+        self.name = name
+        self.reference_name = reference_name
+        self.folder = os.path.join(root, "build", "bench")
+        self.commit = _output("git", "-C", root, "rev-parse", "HEAD") + (
+            "-dirty" if _output("git", "-C", root, "status", "--porcelain") else ""
+        )
+        self.conditions = dict(machine(), **conditions)
+        self.rows = []
+
+    def add(self, measure, case, unit, better, ours, reference):
+        """Adds a row from both sides' runs (lists of one figure a run); better is "lower" or "higher"."""
+        self.rows.append(make_row(measure, case, unit, better, ours, reference, self.reference_name))
+
+    def write(self):
+        """Writes the JSON and, where matplotlib is installed, the plot; prints the table. Returns the JSON's path."""
+        os.makedirs(self.folder, exist_ok=True)
+        path = os.path.join(self.folder, self.name + ".json")
+        document = {
+            "name": self.name,
+            "commit": self.commit,
+            "date": datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds"),
+            "conditions": self.conditions,
+            "rows": self.rows,
+        }
+        with open(path + ".new", "w") as file:
+            json.dump(document, file, indent=2)
+            file.write("\n")
+        os.replace(path + ".new", path)
+        print(table(self.rows))
+        plot(self.rows, self.name, os.path.join(self.folder, self.name + ".png"))
+        return path
+
+
+def make_row(measure, case, unit, better, ours, reference, reference_name):
+    """A row as described in docs/benchmarks: medians, spreads, and the ratio."""
+    mine, theirs = statistics.median(ours), statistics.median(reference)
+    spread = max((max(side) - min(side)) / statistics.median(side) for side in (ours, reference))
+    ratio = theirs / mine if better == "lower" else mine / theirs
+    return {
+        "measure": measure,
+        "case": case,
+        "unit": unit,
+        "better": better,
+        "ours": round(mine, 3),
+        "reference": round(theirs, 3),
+        "reference_name": reference_name,
+        "runs": len(ours),
+        "ours_spread": [round(min(ours), 3), round(max(ours), 3)],
+        "reference_spread": [round(min(reference), 3), round(max(reference), 3)],
+        "ratio": round(ratio, 3),
+        # Is the difference smaller than what the same side differs by from run to run?
+        "within_spread": abs(ratio - 1) <= spread,
+    }
+
+
+def machine():
+    """The conditions that are the machine's."""
+    with open("/proc/cpuinfo") as file:
+        cpuinfo = file.read()
+    with open("/proc/meminfo") as file:
+        memory_kb = int(re.search(r"MemTotal:\s+(\d+)", file.read()).group(1))
+    model = re.search(r"^(?:model name|cpu)\s*:\s*(.*)$", cpuinfo, re.M)
+    return {
+        "cpu": model.group(1) if model else "unknown",
+        "cores": os.cpu_count(),
+        "memory_gb": round(memory_kb / 2**20),
+        "kernel": os.uname().release,
+        "in_vm": "hypervisor" in cpuinfo,
+        "load_before": os.getloadavg()[0],
+    }
+
+
+def jdk(java_home):
+    """The JDK's own first words about itself."""
+    lines = subprocess.run([java_home + "/bin/java", "-version"], capture_output=True, text=True).stderr.splitlines()
+    return lines[1] if len(lines) > 1 else "unknown"
+
+
+def table(rows):
+    """The rows as text for a terminal."""
+    form = "%-16s %-14s %5s %12s %12s %22s %22s %7s %7s"
+    head = ("measure", "case", "unit", "ours", "reference", "ours min-max", "reference min-max", "ratio", "within")
+    lines = [form % head]
+    for row in rows:
+        spreads = ["%g-%g" % tuple(row[side + "_spread"]) for side in ("ours", "reference")]
+        lines.append(
+            form
+            % (
+                row["measure"],
+                row["case"],
+                row["unit"],
+                "%g" % row["ours"],
+                "%g" % row["reference"],
+                *spreads,
+                "%.3f" % row["ratio"],
+                "yes" if row["within_spread"] else "no",
+            )
+        )
+    return "\n".join(lines)
+
+
+def plot(rows, title, path):
+    """Draws each row's ratio with the spread of both sides around it."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("no plot: matplotlib is not installed (apt install python3-matplotlib)")
+        return
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 1 + 0.45 * len(rows)))
+    names = ["%s, %s" % (row["measure"], row["case"]) for row in rows]
+    for position, row in enumerate(rows):
+        for side, colour in (("ours", "tab:blue"), ("reference", "tab:gray")):
+            low, high = (value / row["reference"] for value in row[side + "_spread"])
+            offset = position + (0.12 if side == "ours" else -0.12)
+            axes.plot([low, high], [offset, offset], color=colour, linewidth=5, solid_capstyle="butt")
+            axes.plot([row[side] / row["reference"]], [offset], "|", color="black", markersize=9)
+    axes.axvline(1, color="black", linewidth=0.5)
+    axes.set_yticks(range(len(rows)), names)
+    axes.invert_yaxis()
+    axes.set_xlabel("relative to the reference's median; blue: ours, grey: reference; bar: least to greatest")
+    axes.set_title(title)
+    figure.tight_layout()
+    figure.savefig(path, dpi=110)
+    print("plot: " + path)
+
+
+def _output(*command):
+    return subprocess.run(command, capture_output=True, text=True).stdout.strip()

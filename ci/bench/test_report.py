@@ -1,0 +1,28 @@
+"""Tests of what benchmarks write."""
+
+import unittest
+
+import report
+
+
+class RowTest(unittest.TestCase):
+    def test_ratio_says_how_many_times_better_ours_is(self):
+        lower = report.make_row("latency", "1 B", "us", "lower", [10, 11, 9], [40, 44, 36], "stock")
+        higher = report.make_row("throughput", "x", "MB/s", "higher", [30, 30, 30], [10, 10, 10], "stock")
+        self.assertEqual(4, lower["ratio"])
+        self.assertEqual(3, higher["ratio"])
+        self.assertEqual([9, 11], lower["ours_spread"])
+
+    def test_a_difference_below_the_spread_is_within_it(self):
+        near = report.make_row("m", "c", "s", "lower", [100, 104, 108], [100, 103, 109], "stock")
+        far = report.make_row("m", "c", "s", "lower", [120, 121, 122], [100, 101, 102], "stock")
+        self.assertTrue(near["within_spread"])
+        self.assertFalse(far["within_spread"])
+
+    def test_table_shows_every_row(self):
+        row = report.make_row("latency", "1 B", "us", "lower", [10], [20], "stock")
+        self.assertIn("2.000", report.table([row]).splitlines()[1])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,179 @@
+package io.howdah.cluster;
+
+import java.io.IOException;
+import java.nio.channels.FileChannel;
+import java.nio.file.Path;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.stream.Collectors;
+
+/** A local cluster in a folder: real daemons of the tree, each a process of its own. Not thread-safe. */
+public final class Cluster {
+  /** Fewer bytes than this make the NameNode enter safe mode, and leave nothing to work with. */
+  private static final long LEAST_FREE = 300L << 20;
+
+  private final ClusterDir dir;
+
+  /** The cluster of a folder, whether or not it exists yet. */
+  public Cluster(Path root) {
+    this.dir = new ClusterDir(root);
+  }
+
+  ClusterDir dir() {
+    return dir;
+  }
+
+  /** The folder with its client configuration: HADOOP_CONF_DIR. */
+  public Path conf() {
+    return dir.conf();
+  }
+
+  /** What an earlier start recorded, or the defaults. */
+  public ClusterSpec recordedSpec() {
+    return dir.exists() ? ClusterSpec.load(dir.readRecord()) : new ClusterSpec();
+  }
+
+  /** The recorded settings. */
+  ClusterSpec spec() {
+    requireExists();
+    return ClusterSpec.load(dir.readRecord());
+  }
+
+  /** The recorded ports. */
+  Ports ports() {
+    requireExists();
+    return new Ports(ClusterDir.ports(dir.readRecord()));
+  }
+
+  private void requireExists() {
+    if (!dir.exists()) {
+      throw new ClusterException("there is no cluster in " + dir.root(), "start one: howdah cluster start");
+    }
+  }
+
+  /** Removes the cluster and its data; refuses while it runs and in a folder that no cluster made. */
+  public void wipe() {
+    dir.refuseForeign();
+    if (dir.exists()) {
+      if (!running().isEmpty()) {
+        throw new ClusterException("the cluster in " + dir.root() + " is running; its data was not touched",
+            "stop it first: howdah cluster stop");
+      }
+      dir.wipe();
+    }
+  }
+
+  /**
+   * Starts what is not running, and returns when all of it is at work.
+   *
+   * @param tree to run from
+   * @param spec of the cluster
+   * @param asked ports, by kind
+   * @param timeoutS seconds until a daemon that is not ready counts as failed
+   * @return how many daemons were started
+   * @throws ClusterException with the cause; then nothing that this call started runs any more
+   */
+  @SuppressWarnings("try") // the lock is held, not used
+  public int start(Tree tree, ClusterSpec spec, Map<PortKind, Integer> asked, Progress progress, long timeoutS) {
+    checkJava(spec);
+    dir.refuseForeign();
+    Properties record = dir.readRecord();
+    checkShrink(record, spec);
+    dir.create();
+    try (FileChannel lock = dir.lock()) {
+      checkRoom();
+      Map<DaemonId, PidRecord> running = running();
+      Ports ports = new Ports(ClusterDir.ports(record));
+      ports.assign(spec.daemons(), asked);
+      String id = ClusterDir.id(record);
+      List<DaemonId> missing =
+          spec.daemons().stream().filter(d -> !running.containsKey(d)).collect(Collectors.toList());
+      if (missing.isEmpty()) {
+        return 0;
+      }
+      for (DaemonId daemon : missing) {
+        ports.checkFree(daemon);
+      }
+      dir.writeRecord(spec, ports, id);
+      Aliases aliases = new Aliases(tree, dir);
+      new SiteWriter(spec, new SiteDefaults(spec, ports, dir, aliases.tree(), aliases.root())).write(dir.conf());
+      new Starter(tree, dir, spec, ports, id, progress, timeoutS).start(missing);
+      return missing.size();
+    } catch (IOException e) {
+      throw new ClusterException("the cluster's folder " + dir.root() + " can't be written: " + e.getMessage(),
+          "make room there, or choose another folder with --dir");
+    }
+  }
+
+  private static void checkJava(ClusterSpec spec) {
+    String version = System.getProperty("java.specification.version");
+    if (!"1.8".equals(version)) {
+      throw new ClusterException("this is Java " + version + " (" + System.getProperty("java.home")
+          + "); Hadoop 2.8 and Spark 2.1 run on Java 8", "set JAVA_HOME to a JDK 8 (OpenJDK 1.8.0)");
+    }
+    if (spec.yarn() && !Aliases.isPlain(Launcher.javaHome())) {
+      throw new ClusterException("JAVA_HOME has white space or a special character in it, which YARN's container "
+          + "commands can't hold: " + Launcher.javaHome(), "set JAVA_HOME to a path without, such as a symbolic link");
+    }
+  }
+
+  private static void checkShrink(Properties record, ClusterSpec spec) {
+    if (!record.isEmpty() && spec.datanodes() < ClusterSpec.load(record).datanodes()) {
+      throw new ClusterException("the cluster has " + ClusterSpec.load(record).datanodes() + " DataNodes with data; "
+          + "with " + spec.datanodes() + " some of it would be missing",
+          "start with as many or more, or begin anew with --fresh, which deletes the data");
+    }
+  }
+
+  private void checkRoom() {
+    long free = dir.freeBytes();
+    if (free < LEAST_FREE) {
+      throw new ClusterException("the disk of " + dir.root() + " has " + Sizes.format(free) + " free; a cluster needs "
+          + Sizes.format(LEAST_FREE) + " to start", "make room, or choose a folder on another disk with --dir");
+    }
+  }
+
+  /** The daemons that run now. */
+  Map<DaemonId, PidRecord> running() {
+    Map<DaemonId, PidRecord> running = new LinkedHashMap<>();
+    if (dir.exists()) {
+      for (DaemonId id : spec().daemons()) {
+        PidRecord.read(dir.pid(id)).filter(PidRecord::isAlive).ifPresent(record -> running.put(id, record));
+      }
+    }
+    return running;
+  }
+
+  /**
+   * Stops every daemon of the cluster, and containers that were left.
+   *
+   * @return how many daemons were running
+   */
+  @SuppressWarnings("try") // the lock is held, not used
+  public int stop(Progress progress) {
+    requireExists();
+    dir.create();
+    try (FileChannel lock = dir.lock()) {
+      Properties record = dir.readRecord();
+      int stopped = new Stopper(dir, progress).stop(spec().daemons(), ClusterDir.id(record), true);
+      Aliases.remove(dir);
+      return stopped;
+    } catch (IOException e) {
+      throw new ClusterException("the cluster's lock can't be released: " + e.getMessage());
+    }
+  }
+
+  /** Variables that point a shell's hadoop, hdfs, yarn, mapred and spark commands at this cluster. */
+  public Map<String, String> environment() {
+    Map<String, String> env = new LinkedHashMap<>();
+    String conf = dir.conf().toString();
+    env.put("HADOOP_CONF_DIR", conf);
+    env.put("YARN_CONF_DIR", conf);
+    env.put("SPARK_CONF_DIR", conf);
+    env.put("SPARK_LOCAL_IP", "127.0.0.1");
+    env.put("SPARK_LOCAL_HOSTNAME", "localhost");
+    return env;
+  }
+}

@@ -1,0 +1,199 @@
+package io.howdah.cluster;
+
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+
+/**
+ * What a cluster consists of: how many daemons of which kind, their memory, and what the user adds to the site files.
+ * Recorded in the cluster's folder, so that the next start builds the same. Not thread-safe.
+ */
+public final class ClusterSpec {
+  private static final String SITE = "site.";
+
+  private int datanodes = 3;
+  private int nodemanagers = 2;
+  private boolean yarn = true;
+  private boolean history = true;
+  private boolean secondary;
+  private int heapMb;
+  private int memoryMb;
+  private int vcores;
+  private Path conf;
+  private final Map<String, String> site = new TreeMap<>();
+
+  /** DataNodes, at least 1; 3 by default. */
+  public ClusterSpec datanodes(int count) {
+    datanodes = atLeastOne("--datanodes", count);
+    return this;
+  }
+
+  /** NodeManagers, at least 1; 2 by default. */
+  public ClusterSpec nodemanagers(int count) {
+    nodemanagers = atLeastOne("--nodemanagers", count);
+    return this;
+  }
+
+  /** Whether there is YARN at all; true by default. */
+  public ClusterSpec yarn(boolean on) {
+    yarn = on;
+    return this;
+  }
+
+  /** Whether there is a MapReduce history server; true by default, never without YARN. */
+  public ClusterSpec history(boolean on) {
+    history = on;
+    return this;
+  }
+
+  /** Whether there is a secondary NameNode; false by default. */
+  public ClusterSpec secondary(boolean on) {
+    secondary = on;
+    return this;
+  }
+
+  /** Heap of every daemon in MB; by default 512 for NameNode and ResourceManager, 256 for the rest. */
+  public ClusterSpec heapMb(int megabytes) {
+    heapMb = inRange("--heap", megabytes, 64);
+    return this;
+  }
+
+  /** Memory in MB that each NodeManager lends to containers; by default its share of half this machine's. */
+  public ClusterSpec memoryMb(int megabytes) {
+    memoryMb = inRange("--memory", megabytes, 512);
+    return this;
+  }
+
+  /** Virtual cores that each NodeManager lends; by default as many as this machine has, at least 2. */
+  public ClusterSpec vcores(int count) {
+    vcores = atLeastOne("--vcores", count);
+    return this;
+  }
+
+  /** A folder with site files of the user's, which are laid over ours, or null. */
+  public ClusterSpec conf(Path folder) {
+    conf = folder;
+    return this;
+  }
+
+  /** A property for the site files (or spark-defaults.conf, if its name begins with "spark."). */
+  public ClusterSpec site(String name, String value) {
+    site.put(name, value);
+    return this;
+  }
+
+  private static int atLeastOne(String option, int value) {
+    return inRange(option, value, 1);
+  }
+
+  private static int inRange(String option, int value, int least) {
+    if (value < least) {
+      throw new ClusterException(option + " " + value + " is too few", "the least is " + least);
+    }
+    return value;
+  }
+
+  int datanodes() {
+    return datanodes;
+  }
+
+  int nodemanagers() {
+    return yarn ? nodemanagers : 0;
+  }
+
+  boolean yarn() {
+    return yarn;
+  }
+
+  boolean history() {
+    return yarn && history;
+  }
+
+  int replication() {
+    return Math.min(3, datanodes);
+  }
+
+  int heapMb(DaemonKind kind) {
+    return heapMb > 0 ? heapMb : kind.heapMb();
+  }
+
+  int nodeMemoryMb() {
+    if (memoryMb > 0) {
+      return memoryMb;
+    }
+    long share = Machine.memoryMb() / 2 / nodemanagers;
+    return (int) Math.max(1024, Math.min(65536, share / 256 * 256));
+  }
+
+  int nodeVcores() {
+    return vcores > 0 ? vcores : Math.max(2, Machine.cores());
+  }
+
+  Path conf() {
+    return conf;
+  }
+
+  Map<String, String> site() {
+    return site;
+  }
+
+  /** Every daemon, in the order of starting. */
+  List<DaemonId> daemons() {
+    List<DaemonId> ids = new ArrayList<>();
+    ids.add(DaemonId.of(DaemonKind.NAMENODE));
+    for (int n = 1; n <= datanodes; n++) {
+      ids.add(new DaemonId(DaemonKind.DATANODE, n));
+    }
+    if (secondary) {
+      ids.add(DaemonId.of(DaemonKind.SECONDARYNAMENODE));
+    }
+    if (yarn) {
+      ids.add(DaemonId.of(DaemonKind.RESOURCEMANAGER));
+      for (int n = 1; n <= nodemanagers; n++) {
+        ids.add(new DaemonId(DaemonKind.NODEMANAGER, n));
+      }
+    }
+    if (history()) {
+      ids.add(DaemonId.of(DaemonKind.HISTORYSERVER));
+    }
+    return ids;
+  }
+
+  void save(Properties to) {
+    to.setProperty("datanodes", Integer.toString(datanodes));
+    to.setProperty("nodemanagers", Integer.toString(nodemanagers));
+    to.setProperty("yarn", Boolean.toString(yarn));
+    to.setProperty("history", Boolean.toString(history));
+    to.setProperty("secondary", Boolean.toString(secondary));
+    to.setProperty("heap", Integer.toString(heapMb));
+    to.setProperty("memory", Integer.toString(memoryMb));
+    to.setProperty("vcores", Integer.toString(vcores));
+    if (conf != null) {
+      to.setProperty("conf", conf.toString());
+    }
+    site.forEach((name, value) -> to.setProperty(SITE + name, value));
+  }
+
+  static ClusterSpec load(Properties from) {
+    ClusterSpec spec = new ClusterSpec();
+    spec.datanodes = Integer.parseInt(from.getProperty("datanodes"));
+    spec.nodemanagers = Integer.parseInt(from.getProperty("nodemanagers"));
+    spec.yarn = Boolean.parseBoolean(from.getProperty("yarn"));
+    spec.history = Boolean.parseBoolean(from.getProperty("history"));
+    spec.secondary = Boolean.parseBoolean(from.getProperty("secondary"));
+    spec.heapMb = Integer.parseInt(from.getProperty("heap"));
+    spec.memoryMb = Integer.parseInt(from.getProperty("memory"));
+    spec.vcores = Integer.parseInt(from.getProperty("vcores"));
+    String conf = from.getProperty("conf");
+    spec.conf = conf == null ? null : java.nio.file.Paths.get(conf);
+    for (String name : from.stringPropertyNames()) {
+      if (name.startsWith(SITE)) {
+        spec.site.put(name.substring(SITE.length()), from.getProperty(name));
+      }
+    }
+    return spec;
+  }
+}

@@ -1,0 +1,216 @@
+package io.howdah.cluster;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Optional;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * One start of a cluster: launches what does not run yet and waits until everything is at work. If anything goes
+ * wrong, or the user interrupts, whatever this start launched is stopped again.
+ */
+final class Starter {
+  private final ClusterDir dir;
+  private final ClusterSpec spec;
+  private final Ports ports;
+  private final String clusterId;
+  private final Launcher launcher;
+  private final Progress progress;
+  private final long timeoutS;
+  private final List<DaemonId> launched = new ArrayList<>();
+  private boolean cancelled;
+  private Process foreground;
+
+  Starter(Tree tree, ClusterDir dir, ClusterSpec spec, Ports ports, String clusterId, Progress progress,
+      long timeoutS) {
+    this.dir = dir;
+    this.spec = spec;
+    this.ports = ports;
+    this.clusterId = clusterId;
+    this.launcher = new Launcher(tree, dir, spec, clusterId);
+    this.progress = progress;
+    this.timeoutS = timeoutS;
+  }
+
+  /** Starts these daemons of the cluster; the others run already. */
+  void start(List<DaemonId> daemons) {
+    Thread hook = new Thread(this::interrupted, "stop-on-interrupt");
+    Runtime.getRuntime().addShutdownHook(hook);
+    try {
+      format();
+      for (DaemonId id : daemons) {
+        launch(id);
+      }
+      awaitReady(daemons);
+      makeFolders();
+    } catch (IOException e) {
+      undo();
+      throw new ClusterException("the cluster can't be started: " + e.getMessage(),
+          "is the disk of " + dir.root() + " full or read-only?");
+    } catch (RuntimeException e) {
+      undo();
+      throw e;
+    } finally {
+      removeHook(hook);
+    }
+  }
+
+  private static void removeHook(Thread hook) {
+    try {
+      Runtime.getRuntime().removeShutdownHook(hook);
+    } catch (IllegalStateException e) {
+      // The JVM is shutting down: the hook is at work, and this thread must not return before it.
+      join(hook);
+    }
+  }
+
+  private static void join(Thread thread) {
+    try {
+      thread.join();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private synchronized void interrupted() {
+    progress.say("interrupted: stopping what was started");
+    undo();
+  }
+
+  private synchronized void undo() {
+    if (cancelled) {
+      return;
+    }
+    cancelled = true;
+    if (foreground != null && foreground.isAlive()) {
+      foreground.destroy();
+    }
+    new Stopper(dir, progress).stop(launched, clusterId, false);
+    if (new LinkedHashSet<>(launched).containsAll(spec.daemons())) {
+      Aliases.remove(dir);
+    }
+  }
+
+  private synchronized void checkNotCancelled() {
+    if (cancelled) {
+      throw new ClusterException("interrupted");
+    }
+  }
+
+  private synchronized void launch(DaemonId id) throws IOException {
+    checkNotCancelled();
+    ports.checkFree(id);
+    launched.add(id);
+    PidRecord record = launcher.launch(id);
+    progress.say("%-18s started, pid %d", id, record.pid());
+  }
+
+  /** Formats the NameNode's folder unless that has been done to the end. */
+  private void format() throws IOException {
+    if (Files.exists(dir.formatted())) {
+      return;
+    }
+    progress.say("formatting a new file system");
+    Path log = dir.logs().resolve("format.log");
+    Process process;
+    synchronized (this) {
+      checkNotCancelled();
+      // Without the mark an earlier format was cut short, and no file system has ever been used.
+      ClusterDir.delete(dir.data());
+      Files.createDirectories(dir.data());
+      Files.deleteIfExists(log);
+      foreground = launcher.run(log, "hdfs", "namenode", "-format", "-nonInteractive", "-force");
+      process = foreground;
+    }
+    int code = await(process);
+    checkNotCancelled();
+    if (code != 0) {
+      throw new ClusterException(failure("formatting the file system failed", log),
+          "correct the cause and start again");
+    }
+    Files.createFile(dir.formatted());
+  }
+
+  private static int await(Process process) {
+    try {
+      return process.waitFor();
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ClusterException("interrupted");
+    }
+  }
+
+  private void awaitReady(List<DaemonId> daemons) {
+    Health health = new Health(spec, ports);
+    Set<DaemonId> waiting = new LinkedHashSet<>(daemons);
+    // The NameNode and the ResourceManager also vouch for daemons that are started under them now.
+    waiting.add(DaemonId.of(DaemonKind.NAMENODE));
+    if (spec.yarn()) {
+      waiting.add(DaemonId.of(DaemonKind.RESOURCEMANAGER));
+    }
+    long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(timeoutS);
+    while (!waiting.isEmpty()) {
+      checkNotCancelled();
+      for (DaemonId id : new ArrayList<>(waiting)) {
+        checkAlive(id);
+        if (health.isReady(id)) {
+          waiting.remove(id);
+          progress.say("%-18s ready%s", id, detail(id));
+        }
+      }
+      if (!waiting.isEmpty() && System.nanoTime() > deadline) {
+        DaemonId id = waiting.iterator().next();
+        throw new ClusterException(failure(id + " is not ready after " + timeoutS + " s: " + health.pending(id),
+            dir.log(id)), "look at the log, or allow more time with --timeout");
+      }
+      pause();
+    }
+  }
+
+  private String detail(DaemonId id) {
+    switch (id.kind()) {
+      case NAMENODE:
+        return ": out of safe mode, " + spec.datanodes() + " DataNodes live";
+      case RESOURCEMANAGER:
+        return ": " + spec.nodemanagers() + " NodeManagers running";
+      default:
+        return "";
+    }
+  }
+
+  private void checkAlive(DaemonId id) {
+    if (!PidRecord.read(dir.pid(id)).filter(PidRecord::isAlive).isPresent()) {
+      checkNotCancelled();
+      throw new ClusterException(failure(id + " died while starting", dir.log(id)),
+          "correct the cause and start again; everything that this start launched was stopped");
+    }
+  }
+
+  private static String failure(String what, Path log) {
+    Optional<String> cause = LogTail.cause(log);
+    return what + cause.map(c -> ": " + c.trim()).orElse("") + "\n  the end of " + log + ":\n"
+        + LogTail.of(log, 15).replaceAll("(?m)^", "    ");
+  }
+
+  private static void pause() {
+    try {
+      Thread.sleep(250);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ClusterException("interrupted");
+    }
+  }
+
+  /** /tmp for all, and a home folder for the user, who is the file system's superuser. */
+  private void makeFolders() throws IOException {
+    String user = System.getProperty("user.name");
+    int port = ports.get(PortKind.NAMENODE_HTTP);
+    Http.put(port, "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=" + user);
+    Http.put(port, "/webhdfs/v1/user/" + user + "?op=MKDIRS&user.name=" + user);
+  }
+}
