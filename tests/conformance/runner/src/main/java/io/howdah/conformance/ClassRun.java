@@ -13,11 +13,14 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
 import java.util.concurrent.TimeUnit;
+import java.util.jar.JarEntry;
+import java.util.jar.JarFile;
 
 /** One test class in a JVM, a work folder and a process tree of its own. Nothing of these is left when it returns. */
 final class ClassRun {
@@ -80,10 +83,38 @@ final class ClassRun {
     command.addAll(suite.options(work));
     command.addAll(setup.javaOptions);
     command.add("-cp");
-    command.add(setup.classPath(suite));
+    command.add(unpack(work) + File.pathSeparator + setup.classPath(suite));
     command.add("io.howdah.conformance.harness.Harness");
     command.add(entry.name);
     return command;
+  }
+
+  /**
+   * Copies the class's own class files out of their jar into a folder at the head of the class path: tests of encryption
+   * look there for a place to write their settings, and find none when they come from a jar.
+   */
+  private Path unpack(Path work) throws IOException {
+    Path folder = Files.createDirectories(work.resolve("classes"));
+    String name = entry.name.replace('.', '/');
+    for (String part : setup.classPath(suite).split(File.pathSeparator)) {
+      if (!part.endsWith("-tests.jar")) {
+        continue;
+      }
+      try (JarFile jar = new JarFile(part)) {
+        if (jar.getEntry(name + ".class") == null) {
+          continue;
+        }
+        for (JarEntry file : Collections.list(jar.entries())) {
+          if (file.getName().equals(name + ".class") || file.getName().startsWith(name + '$')) {
+            Path target = folder.resolve(file.getName());
+            Files.createDirectories(target.getParent());
+            Files.copy(jar.getInputStream(file), target);
+          }
+        }
+        return folder;
+      }
+    }
+    return folder;
   }
 
   /** Returns how the JVM ended, in words: empty when by itself. */
