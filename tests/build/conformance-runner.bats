@@ -5,13 +5,13 @@ root=$(cd -P -- "$BATS_TEST_DIRNAME/../.." && pwd)
 build=$root/build/conformance
 
 setup_file() {
+    "$root/ci/conformance" --collect
     # shellcheck source=/dev/null
     . "$root/build/prepare.env"
-    [ -d "$build/target/runner/classes" ] || skip "not built: run ci/conformance once"
     export JAVA_HOME
     mkdir "$BATS_FILE_TMPDIR/classes"
     "$JAVA_HOME/bin/javac" -proc:none -d "$BATS_FILE_TMPDIR/classes" -cp "$(echo "$build"/hadoop/junit-*.jar)" \
-        "$BATS_TEST_DIRNAME"/runner/src/test/fixtures/fixture/*.java
+        "$root"/tests/conformance/runner/src/test/fixtures/fixture/*.java
 }
 
 setup() {
@@ -114,7 +114,7 @@ fixture.Flaky slow 1' --slow
 
 @test "a stopped run leaves nothing" {
     printf 'fixture.Waits quick 1\n' >"$here/sources/hadoop.list"
-    runner >"$here/output" 2>&1 3>&- &
+    runner --lanes 1 >"$here/output" 2>&1 3>&- &
     pid=$!
     for _ in $(seq 300); do
         [ ! -e "$here/state/waiting" ] || break
