@@ -1,0 +1,93 @@
+# shellcheck shell=bash
+# Daemons: pid files, logs, start, stop, status. Sourced, never run.
+#
+# Uses FAMILY, IDENT, COMMAND, LOG_DIR, PID_DIR, NICENESS, STOP_TIMEOUT; PID_FILE comes from choose_pid_file.
+
+# choose_pid_file: PID_FILE; without a folder of the site's, one that is this user's own and of this host.
+choose_pid_file() {
+    if [ -z "$PID_DIR" ]; then
+        PID_DIR=/tmp/howdah-$(id -u)
+        (umask 077; mkdir -p -- "$PID_DIR")
+        if [ -L "$PID_DIR" ] || [ ! -O "$PID_DIR" ]; then
+            die "$PID_DIR belongs to someone else" "set HADOOP_PID_DIR to a folder of your own"
+        fi
+    else
+        mkdir -p -- "$PID_DIR" || die "the folder for pid files, $PID_DIR, cannot be made" "check HADOOP_PID_DIR"
+    fi
+    PID_FILE=$PID_DIR/$FAMILY-$IDENT-$COMMAND.pid
+}
+
+make_log_dir() {
+    mkdir -p -- "$LOG_DIR" 2>/dev/null || die "the log folder $LOG_DIR cannot be made" "set HADOOP_LOG_DIR to a folder you may write"
+    [ -w "$LOG_DIR" ] || die "the log folder $LOG_DIR is not writable" "set HADOOP_LOG_DIR to a folder you may write"
+}
+
+# running_pid: prints the pid in PID_FILE if that process is still our daemon, not a later one with the same number.
+running_pid() {
+    local pid
+    [ -f "$PID_FILE" ] || return 1
+    pid=$(<"$PID_FILE")
+    [[ $pid =~ ^[1-9][0-9]*$ ]] && kill -0 "$pid" 2>/dev/null || return 1
+    if [ -r "/proc/$pid/cmdline" ]; then
+        # Spark's daemons are its launcher for their first second.
+        tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -e "-Dproc_$COMMAND" -e "$HADOOP_HOME/bin/spark-class" || return 1
+    fi
+    printf '%s\n' "$pid"
+}
+
+# daemon_start PROGRAM ARGUMENT...: in the background with a pid file; watches its first two seconds.
+daemon_start() {
+    local pid base out i
+    if pid=$(running_pid); then die "$COMMAND is already running as process $pid" "stop it first: ${0##*/} --daemon stop $COMMAND"; fi
+    base=$LOG_DIR/$FAMILY-$IDENT-$COMMAND-$(uname -n)
+    out=$base.out
+    for i in 4 3 2 1; do [ ! -f "$out.$i" ] || mv -f -- "$out.$i" "$out.$((i + 1))"; done
+    [ ! -f "$out" ] || mv -f -- "$out" "$out.1"
+    printf 'starting %s, logging to %s\n' "$COMMAND" "$base.log"
+    cd /
+    setsid nice -n "$NICENESS" "$@" >"$out" 2>&1 </dev/null &
+    pid=$!
+    if ! printf '%s\n' "$pid" 2>/dev/null >"$PID_FILE"; then
+        kill "$pid"
+        die "the pid file $PID_FILE cannot be written" "set HADOOP_PID_DIR to a folder you may write"
+    fi
+    disown
+    for ((i = 0; i < 20; i++)); do
+        if ! kill -0 "$pid" 2>/dev/null; then
+            rm -f -- "$PID_FILE"
+            tail -n 15 -- "$out" >&2
+            die "$COMMAND stopped right after its start" "see $out and $base.log"
+        fi
+        sleep 0.1
+    done
+}
+
+# daemon_stop: asks, waits STOP_TIMEOUT seconds, then kills.
+daemon_stop() {
+    local pid i
+    if ! pid=$(running_pid); then
+        rm -f -- "$PID_FILE"
+        printf 'no %s to stop\n' "$COMMAND"
+        return 0
+    fi
+    printf 'stopping %s\n' "$COMMAND"
+    kill "$pid"
+    for ((i = 0; i < STOP_TIMEOUT * 10; i++)); do
+        kill -0 "$pid" 2>/dev/null || break
+        sleep 0.1
+    done
+    if kill -0 "$pid" 2>/dev/null; then
+        warn "$COMMAND did not stop within $STOP_TIMEOUT seconds: killing process $pid"
+        kill -9 "$pid"
+    fi
+    rm -f -- "$PID_FILE"
+}
+
+# daemon_status: exits 0 when running, 1 when it died and left its pid file, 3 when it is not running.
+daemon_status() {
+    local pid
+    if pid=$(running_pid); then printf '%s is running as process %s\n' "$COMMAND" "$pid"; return 0; fi
+    if [ -f "$PID_FILE" ]; then printf '%s is dead, but its pid file %s exists\n' "$COMMAND" "$PID_FILE"; return 1; fi
+    printf '%s is not running\n' "$COMMAND"
+    return 3
+}

@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# What every command of the tree starts with: where the tree is, which Java, which configuration. Sourced, never run.
+
+set -euo pipefail
+
+# die MESSAGE [WHAT-TO-DO...]: one cause, its remedy, exit 1.
+die() {
+    printf '%s: error: %s\n' "${0##*/}" "$1" >&2
+    shift
+    while [ $# -gt 0 ]; do printf '%s:        %s\n' "${0##*/}" "$1" >&2; shift; done
+    exit 1
+}
+
+warn() { printf '%s: warning: %s\n' "${0##*/}" "$*" >&2; }
+
+# source_site FILE: a site's own shell file, which may use unset variables and failing commands.
+source_site() {
+    [ -f "$1" ] || return 0
+    [ -r "$1" ] || die "$1 is not readable" "check its permissions"
+    set +eu
+    # shellcheck source=/dev/null
+    . "$1"
+    set -euo pipefail
+}
+
+# split_words NAME STRING: STRING's words (JAVA_OPTS style, no globbing) into the array NAME.
+split_words() { IFS=$' \t\n' read -r -d '' -a "$1" < <(printf '%s\0' "$2") || true; }
+
+# find_tree: HADOOP_HOME and SPARK_HOME are the tree that this file is in, wherever it was moved to.
+find_tree() {
+    local tree name
+    tree=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+    for name in HADOOP_HOME SPARK_HOME; do
+        if [ -n "${!name:-}" ] && [ ! "${!name}" -ef "$tree" ]; then
+            warn "$name=${!name} is another installation; this command uses its own, $tree"
+        fi
+    done
+    for name in RELEASE share/hadoop/common/lib share/hadoop/hdfs share/hadoop/yarn share/hadoop/mapreduce jars; do
+        [ -e "$tree/$name" ] || die "this tree is incomplete: $tree/$name is missing" \
+            "unpack the distribution again (or, in a clone: make dist)"
+    done
+    export HADOOP_HOME=$tree HADOOP_PREFIX=$tree HADOOP_COMMON_HOME=$tree HADOOP_HDFS_HOME=$tree
+    export HADOOP_YARN_HOME=$tree HADOOP_MAPRED_HOME=$tree SPARK_HOME=$tree
+}
+
+# java_feature HOME: the feature version (8, 11, 17 ...) of the Java in HOME; from its release file where it has one.
+java_feature() {
+    local version
+    version=$(sed -n 's/^JAVA_VERSION="\(.*\)"/\1/p' "$1/release" 2>/dev/null) || true
+    [ -n "$version" ] || version=$("$1/bin/java" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p')
+    version=${version#1.}
+    printf '%s\n' "${version%%[!0-9]*}"
+}
+
+# guess_java_home: prints a JDK 8 of this machine, else the Java that is on PATH.
+guess_java_home() {
+    local home
+    for home in /usr/lib/jvm/java-8-openjdk* /usr/lib/jvm/java-1.8.0 /usr/lib/jvm/java-1.8.0-openjdk* \
+        /usr/lib/jvm/temurin-8-* /usr/lib/jvm/*-8-* "${XDG_CACHE_HOME:-$HOME/.cache}/howdah/jdk8"; do
+        if [ -x "$home/bin/java" ]; then printf '%s\n' "$home"; return; fi
+    done
+    home=$(readlink -f -- "$(command -v java)" 2>/dev/null) || return 1
+    home=${home%/bin/java}
+    printf '%s\n' "${home%/jre}"
+}
+
+# find_java: JAVA_HOME, JAVA and the array JAVA_FLAGS (what a later Java needs); refuses what is not supported.
+find_java() {
+    local feature package
+    if [ -z "${JAVA_HOME:-}" ]; then
+        JAVA_HOME=$(guess_java_home) || die "JAVA_HOME is not set and no Java was found" \
+            "install a JDK 8 and set JAVA_HOME to its folder (here or in etc/hadoop/hadoop-env.sh)"
+    fi
+    [ -d "$JAVA_HOME" ] || die "JAVA_HOME=$JAVA_HOME is not a folder" "set it to the folder of a JDK 8"
+    [ -x "$JAVA_HOME/bin/java" ] || die "JAVA_HOME=$JAVA_HOME holds no bin/java" "set it to the folder of a JDK 8"
+    export JAVA_HOME
+    JAVA=$JAVA_HOME/bin/java
+    JAVA_FLAGS=()
+    feature=$(java_feature "$JAVA_HOME")
+    [ "$feature" != 8 ] || return 0
+    [ -n "$feature" ] || die "$JAVA does not run, or does not say its version" "set JAVA_HOME to the folder of a JDK 8"
+    [ "${HOWDAH_ALLOW_JDK:-}" = 1 ] || die "JAVA_HOME=$JAVA_HOME is Java $feature; Hadoop and Spark of this age need Java 8" \
+        "set JAVA_HOME to a JDK 8; HOWDAH_ALLOW_JDK=1 tries Java $feature at your own risk"
+    warn "Java $feature is not supported (HOWDAH_ALLOW_JDK=1)"
+    [ "$feature" -ge 9 ] || return 0
+    for package in java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent \
+        java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar; do
+        JAVA_FLAGS+=("--add-opens=java.base/$package=ALL-UNNAMED")
+    done
+}
+
+# check_site_files DIR: each site file of DIR is well-formed XML, or a message names file and line.
+check_site_files() {
+    local files=() file report
+    for file in "$1"/*-site.xml "$1"/capacity-scheduler.xml "$1"/fair-scheduler.xml; do
+        [ ! -e "$file" ] || files+=("$file")
+        [ ! -e "$file" ] || [ -r "$file" ] || die "$file is not readable" "check its permissions"
+    done
+    [ ${#files[@]} -gt 0 ] || return 0
+    if command -v xmllint >/dev/null; then
+        report=$(xmllint --noout --nonet "${files[@]}" 2>&1) && return 0
+    elif command -v python3 >/dev/null; then
+        report=$(python3 -I - "${files[@]}" 2>&1 <<'PY'
+import sys, xml.parsers.expat as expat
+bad = 0
+for name in sys.argv[1:]:
+    try:
+        with open(name, "rb") as f:
+            expat.ParserCreate().ParseFile(f)
+    except expat.ExpatError as e:
+        bad = 1
+        print(f"{name}:{e.lineno}: {expat.ErrorString(e.code)}")
+sys.exit(bad)
+PY
+        ) && return 0
+    else
+        return 0 # Hadoop's own parser will say it, at greater length
+    fi
+    die "a configuration file is not well-formed XML: ${report%%$'\n'*}" "correct that line and run the command again"
+}
+
+# find_hadoop_conf: HADOOP_CONF_DIR, checked, and hadoop-env.sh from it.
+find_hadoop_conf() {
+    export HADOOP_CONF_DIR=${HADOOP_CONF_DIR:-$HADOOP_HOME/etc/hadoop}
+    [ -d "$HADOOP_CONF_DIR" ] || die "the configuration folder $HADOOP_CONF_DIR does not exist" \
+        "check --config and HADOOP_CONF_DIR"
+    if ! [ -r "$HADOOP_CONF_DIR" ] || ! [ -x "$HADOOP_CONF_DIR" ]; then
+        die "the configuration folder $HADOOP_CONF_DIR is not readable" "check its permissions"
+    fi
+    HADOOP_CONF_DIR=$(cd -- "$HADOOP_CONF_DIR" && pwd)
+    source_site "$HADOOP_CONF_DIR/hadoop-env.sh"
+}
+
+# hadoop_classpath: prints the class path of Hadoop's daemons and clients, the configuration first.
+hadoop_classpath() {
+    local share=$HADOOP_HOME/share path
+    path=$HADOOP_CONF_DIR
+    path+=":$share/hadoop/common/lib/*:$share/hadoop/common/*"
+    path+=":$share/hadoop/hdfs:$share/hadoop/hdfs/*" # the folder itself for webapps/
+    path+=":$share/hadoop/yarn/*:$share/hadoop/mapreduce/*:$share/howdah/*"
+    if [ -n "${HADOOP_CLASSPATH:-}" ] && [ -z "${HADOOP_USE_CLIENT_CLASSLOADER:-}" ]; then
+        if [ -n "${HADOOP_USER_CLASSPATH_FIRST:-}" ]; then path=$HADOOP_CLASSPATH:$path; else path+=:$HADOOP_CLASSPATH; fi
+    fi
+    printf '%s\n' "$path"
+}

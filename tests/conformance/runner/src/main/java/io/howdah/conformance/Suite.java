@@ -1,0 +1,118 @@
+package io.howdah.conformance;
+
+import java.io.IOException;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+
+/** Hadoop's or Spark's tests: what is on their class path, and what their JVM is told. */
+enum Suite {
+  HADOOP("hadoop", "share/hadoop/common", "share/hadoop/common/lib", "share/hadoop/hdfs", "share/hadoop/yarn",
+      "share/hadoop/mapreduce", "share/hadoop/tools", "share/howdah", "share/howdah/lib") {
+    @Override
+    List<String> options(Path work) {
+      List<String> options = new ArrayList<>();
+      options.add("-Dtest.build.dir=" + work.resolve("test"));
+      options.add("-Dtest.build.data=" + work.resolve("test/data"));
+      options.add("-Dhadoop.log.dir=" + work.resolve("log"));
+      options.add("-Dtest.cache.data=" + work.resolve("test/cache"));
+      return options;
+    }
+
+    @Override
+    void environment(Map<String, String> environment, Path tree, Path work, String classPath) {
+      environment.keySet().removeIf(name -> name.matches("(HADOOP|YARN|HDFS|MAPRED)_.*"));
+    }
+  },
+
+  SPARK("spark", "jars", "share/howdah", "share/howdah/lib") {
+    @Override
+    List<String> options(Path work) {
+      List<String> options = new ArrayList<>();
+      options.add("-Xss4m");
+      options.add("-Dspark.testing=1");
+      options.add("-Dspark.test.home=" + work.resolve("home"));
+      options.add("-Dspark.ui.enabled=false");
+      options.add("-Dspark.ui.showConsoleProgress=false");
+      options.add("-Dspark.master.rest.enabled=false");
+      options.add("-Dspark.port.maxRetries=100");
+      options.add("-Dspark.memory.debugFill=true");
+      options.add("-Dspark.unsafe.exceptionOnMemoryLeak=true");
+      return options;
+    }
+
+    @Override
+    void environment(Map<String, String> environment, Path tree, Path work, String classPath) throws IOException {
+      environment.keySet().removeIf(name -> name.matches("(HADOOP|YARN|SPARK|PYSPARK)_.*"));
+      // Workers write into Spark's home, so the tests get one of their own that points at the tree.
+      Path home = Files.createDirectories(work.resolve("home"));
+      try (DirectoryStream<Path> entries = Files.newDirectoryStream(tree)) {
+        for (Path entry : entries) {
+          if (!entry.getFileName().toString().matches("work|logs|conf")) {
+            Files.createSymbolicLink(home.resolve(entry.getFileName()), entry);
+          }
+        }
+      }
+      environment.put("SPARK_HOME", home.toString());
+      environment.put("SPARK_TESTING", "1");
+      environment.put("SPARK_DIST_CLASSPATH", classPath);
+      environment.put("SPARK_SCALA_VERSION", System.getProperty("conformance.scala.binary.version", "2.11"));
+      environment.put("SPARK_LOCAL_IP", "127.0.0.1");
+    }
+  };
+
+  final String label;
+  private final String[] folders;
+
+  Suite(String label, String... folders) {
+    this.label = label;
+    this.folders = folders;
+  }
+
+  abstract List<String> options(Path work);
+
+  abstract void environment(Map<String, String> environment, Path tree, Path work, String classPath) throws IOException;
+
+  /**
+   * Our resources, then the test classes, then every jar of the tree, then what only the tests need (JUnit, a Kerberos
+   * server): the last must not hide a jar of the tree.
+   */
+  List<Path> classPath(Path sources, Path build, Path tree, Path testClasses) throws IOException {
+    List<Path> path = new ArrayList<>();
+    path.add(sources.resolve(label).resolve("resources"));
+    path.add(build.resolve("target/runner/classes"));
+    if (this == HADOOP) {
+      path.add(testClasses);
+      path.add(build.resolve("webapps"));
+    }
+    List<Path> published = jars(build.resolve(label));
+    published.removeIf(jar -> !jar.getFileName().toString().endsWith("-tests.jar"));
+    path.addAll(published);
+    int before = path.size();
+    for (String folder : folders) {
+      path.addAll(jars(tree.resolve(folder)));
+    }
+    if (path.size() == before) {
+      throw new UsageException("no jars for the suite " + label + " in " + tree + ": is this a built tree? (make dist)");
+    }
+    List<Path> support = jars(build.resolve(label));
+    support.removeIf(jar -> jar.getFileName().toString().matches(".*-(tests|test-sources)\\.jar"));
+    path.addAll(support);
+    return path;
+  }
+
+  private static List<Path> jars(Path folder) throws IOException {
+    List<Path> jars = new ArrayList<>();
+    if (Files.isDirectory(folder)) {
+      try (DirectoryStream<Path> found = Files.newDirectoryStream(folder, "*.jar")) {
+        found.forEach(jars::add);
+      }
+    }
+    Collections.sort(jars);
+    return jars;
+  }
+}
