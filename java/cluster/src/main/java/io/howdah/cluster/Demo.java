@@ -133,18 +133,15 @@ final class Demo {
     List<Path> files = TokenCount.files(corpus);
     long bytes = bytes(files);
     begin("put", "%s of text in %d files", Sizes.format(bytes), files.size());
-    if (files.size() == 1) {
-      jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", files.get(0).toString(), ROOT + "/text"));
-    } else {
-      // Under numbers: files of one name in different folders would collide.
-      Path staged = work.resolve("text");
-      ClusterDir.delete(staged);
-      Files.createDirectories(staged);
-      for (int i = 0; i < files.size(); i++) {
-        Files.copy(files.get(i), staged.resolve(Integer.toString(i)));
-      }
-      jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", staged.toString(), ROOT));
+    // Links under numbers: files of one name in different folders would collide, and hdfs dfs -put takes no path that has
+    // a space, so it is given one relative to the folder of logs, where it runs.
+    Path staged = work.resolve("text");
+    ClusterDir.delete(staged);
+    Files.createDirectories(staged);
+    for (int i = 0; i < files.size(); i++) {
+      Files.createSymbolicLink(staged.resolve(Integer.toString(i)), files.get(i));
     }
+    jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", "../work/text", ROOT));
     TokenCount.count(files, work.resolve("coreutils.txt"));
     counts = TokenCount.digest(work.resolve("coreutils.txt"));
   }
