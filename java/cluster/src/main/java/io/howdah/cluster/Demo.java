@@ -133,8 +133,8 @@ final class Demo {
     List<Path> files = TokenCount.files(corpus);
     long bytes = bytes(files);
     begin("put", "%s of text in %d files", Sizes.format(bytes), files.size());
-    // Links under numbers: files of one name in different folders would collide, and hdfs dfs -put takes no path that has
-    // a space, so it is given one relative to the folder of logs, where it runs.
+    // Links under numbers: files of one name in different folders would collide. hdfs dfs -put takes no path that has a
+    // space, so it is given one relative to the folder of logs, where it runs.
     Path staged = work.resolve("text");
     ClusterDir.delete(staged);
     Files.createDirectories(staged);
