@@ -101,11 +101,11 @@ check_site_files() {
 
 # check_xml FILE...: each is well-formed XML, or a message names file and line.
 check_xml() {
-    local report
+    local report status=0
     if command -v xmllint >/dev/null; then
         report=$(xmllint --noout --nonet "$@" 2>&1) && return 0
     elif command -v python3 >/dev/null; then
-        report=$(python3 -I - "$@" 2>&1 <<'PY'
+        report=$(python3 -I - "$@" 2>/dev/null <<'PY'
 import sys, xml.parsers.expat as expat
 bad = 0
 for name in sys.argv[1:]:
@@ -113,11 +113,12 @@ for name in sys.argv[1:]:
         with open(name, "rb") as f:
             expat.ParserCreate().ParseFile(f)
     except expat.ExpatError as e:
-        bad = 1
+        bad = 9
         print(f"{name}:{e.lineno}: {expat.ErrorString(e.code)}")
 sys.exit(bad)
 PY
-        ) && return 0
+        ) || status=$?
+        [ "$status" -eq 9 ] || return 0
     else
         return 0 # Hadoop's own parser will say it, at greater length
     fi
