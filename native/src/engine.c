@@ -244,7 +244,7 @@ static int links_close(struct hd_engine *engine)
     pthread_mutex_lock(&engine->lock);
     for (int late = 0; !hd_list_empty(&engine->links) && !late;) {
         bool closed_one = false;
-        for (struct hd_list *n = engine->links.next; n != &engine->links && !closed_one; n = n->next) {
+        for (struct hd_list *n = engine->links.next; n != &engine->links; n = n->next) {
             struct hd_link *link = hd_container(n, struct hd_link, in_engine);
             if (atomic_load(&link->error))
                 continue;
@@ -256,6 +256,7 @@ static int links_close(struct hd_engine *engine)
             hd_link_put(link);
             pthread_mutex_lock(&engine->lock);
             closed_one = true;
+            break; /* the list may have changed */
         }
         if (!closed_one)
             late = pthread_cond_timedwait(&engine->link_gone, &engine->lock, &until);

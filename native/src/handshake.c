@@ -431,7 +431,8 @@ static int serve_choices(struct greeting *g, struct hd_connect_result *result)
 /* Reads until it is clear whether the peer is one of us. @return 1 yes, 0 no, or an error. */
 static int recognise(struct greeting *g, const void *prefix, size_t prefix_length, struct hd_connect_result *result)
 {
-    memcpy(g->bytes, prefix, prefix_length);
+    if (prefix_length)
+        memcpy(g->bytes, prefix, prefix_length);
     size_t have = prefix_length;
     while (have < HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have)) {
         ssize_t n = recv(g->fd, g->bytes + have, HD_MAGIC_LENGTH - have, MSG_DONTWAIT);

@@ -330,6 +330,14 @@ void hd_link_transmit(struct hd_link *link)
         hd_link_post(link, HD_FRAME_CREDIT, 0, 0, NULL, 0);
 }
 
+bool hd_link_has_work(const struct hd_link *link)
+{
+    bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) || !hd_list_empty(&link->tx_frags) ||
+                    !hd_list_empty(&link->tx_stalled);
+    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) ||
+           link->memory_stalled || link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
+}
+
 /* ---- receiving ---- */
 
 static int on_retire(struct hd_link *link, uint64_t step)

@@ -200,6 +200,9 @@ int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uin
 void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload, size_t length);
 /* Whether a frame with data may go now: credits beyond the reserve for control frames, and none of those waiting. */
 bool hd_link_can_send(const struct hd_link *link);
+/* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the transport had no
+ * room. Nobody will say when that is over, so the communication thread looks again. */
+bool hd_link_has_work(const struct hd_link *link);
 /* Takes what arrived, starts and finishes what can be. */
 void hd_link_progress(struct hd_link *link);
 /* Moves what waited for credits. */

@@ -182,11 +182,12 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
         unwatch(comm, event_fd); /* before it is closed */
         next = hd_link_reap(link) ? -1 : handover;
     } else if (hd_link_usable(link)) {
-        bool waiting = !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || link->memory_stalled;
-        if (!polled_by_callers(link) && (waiting || (!link->armed && now - link->last_poll >= handover)))
+        if (hd_link_has_work(link)) /* a caller that polls may be asleep */
+            hd_link_progress(link);
+        if (!polled_by_callers(link) && !link->armed && now - link->last_poll >= handover)
             serve(link);
         int64_t idle = idle_look(link, now);
-        next = !link->armed || waiting || !hd_list_empty(&link->memory_wait) ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
+        next = !link->armed || hd_link_has_work(link) ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
     }
     bool down = link->doomed && next >= 0;
     hd_link_unlock(link);

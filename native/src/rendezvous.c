@@ -39,15 +39,6 @@ void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
     link->idle_since = hd_now();
 }
 
-void hd_rndv_destroy_all(struct hd_link *link)
-{
-    for (uint32_t i = 0; i < link->rndvs.room; i++)
-        if (hd_table_at(&link->rndvs, i))
-            hd_rndv_free(link, hd_table_at(&link->rndvs, i));
-    for (uint32_t i = 0; i < link->ops.room; i++)
-        free(hd_table_at(&link->ops, i));
-}
-
 /* ---- chunks ---- */
 
 static struct hd_op *op_create(struct hd_link *link)
@@ -70,6 +61,20 @@ static void op_free(struct hd_link *link, struct hd_op *op)
 {
     hd_table_remove(&link->ops, op->handle);
     hd_list_add_tail(&link->ops_free, &op->node);
+}
+
+void hd_rndv_destroy_all(struct hd_link *link)
+{
+    for (uint32_t i = 0; i < link->rndvs.room; i++)
+        if (hd_table_at(&link->rndvs, i))
+            hd_rndv_free(link, hd_table_at(&link->rndvs, i));
+    for (uint32_t i = 0; i < link->ops.room; i++) {
+        struct hd_op *op = hd_table_at(&link->ops, i);
+        if (!op)
+            continue;
+        hd_list_remove(&op->node);
+        op_free(link, op);
+    }
 }
 
 /* Queues chunks up to the depth. */

@@ -304,6 +304,8 @@ static void what_was_sent_before_closing_arrives(void **state)
     pair_stream(&pair, NULL, &client, &server);
     send_filled(client, 10, 3);
     send_filled(client, 300000, 3);
+    while (hd_available(server) == 0)
+        usleep(1000);
     hd_stream_close(server); /* with something not taken */
     assert_int_equal(hd_recv(client, &msg, PATIENCE), -ECONNRESET);
     hd_stream_close(client);
