@@ -28,7 +28,8 @@ struct fault_ep {
     bool dropped;
     int64_t delayed_until;
     struct completion *done; /* of synchronous inner operations, to be reported by progress() */
-    unsigned done_count, done_room;
+    _Atomic unsigned done_count; /* pending() looks without the lock */
+    unsigned done_room;
     unsigned char *scratch;
 };
 
@@ -265,7 +266,7 @@ static int fault_progress(struct hd_ep *base, int budget)
 static bool fault_pending(struct hd_ep *base)
 {
     struct fault_ep *ep = of(base);
-    return __atomic_load_n(&ep->done_count, __ATOMIC_RELAXED) > 0 || ep->inner->ops->pending(ep->inner);
+    return ep->done_count > 0 || ep->inner->ops->pending(ep->inner);
 }
 
 static void fault_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)

@@ -119,6 +119,10 @@ void hd_link_doom(struct hd_link *link, int error, const char *format, ...)
     va_start(args, format);
     vsnprintf(link->cause, sizeof(link->cause), format, args);
     va_end(args);
+    if (atomic_load(&link->engine->closing)) { /* whatever it looks like from here */
+        error = -ESHUTDOWN;
+        snprintf(link->cause, sizeof(link->cause), "the engine was closed");
+    }
     link->doomed = true;
     atomic_store_explicit(&link->error, error, memory_order_release);
 }
@@ -141,7 +145,7 @@ static void tear_down(struct hd_link *link)
     } else if (link->error != -ESHUTDOWN) {
         hd_count(engine->stats, links_failed, 1);
         hd_peer_count(link->counters, failures, 1);
-        hd_log(engine, HD_LOG_WARN, "link to %s is lost: %s", link->peer, link->cause);
+        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer, link->cause);
     }
     if (link->error == -EPROTO)
         hd_count(engine->stats, protocol_errors, 1);

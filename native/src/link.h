@@ -81,6 +81,7 @@ struct hd_link {
     _Atomic uint32_t poller_asleep;
     struct hd_list sleeping;      /* streams with threads that wait for another one to poll */
     _Atomic int queue_pollers;
+    struct hd_spin spin;
     bool armed;
     int64_t last_poll, idle_since;
     int guard_fd;

@@ -108,11 +108,13 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
 static void linger(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    if (engine->conf.poll_spin == 0 || !hd_spin_begin(engine))
+    if (!hd_spin_begin(engine, &link->spin))
         return;
     int64_t end = hd_now() + engine->conf.poll_spin;
+    bool hit = false;
     for (unsigned i = 1; hd_link_usable(link) && !link->poller; i++) {
         if (link->ep->ops->pending(link->ep)) {
+            hit = true;
             hd_link_progress(link);
             end = hd_now() + engine->conf.poll_spin;
         }
@@ -122,6 +124,7 @@ static void linger(struct hd_link *link)
         if (i % 16 == 0 && hd_now() >= end)
             break;
     }
+    hd_spin_learn(&link->spin, hit);
     hd_spin_end(engine);
 }
 
@@ -272,7 +275,7 @@ void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
     struct hd_engine *engine = queue->engine;
     struct hd_link *links[SPIN_LINKS];
     unsigned count = 0, all = 0;
-    if (engine->conf.poll_spin == 0 || !hd_spin_begin(engine))
+    if (!hd_spin_begin(engine, &queue->spin))
         return;
     pthread_mutex_lock(&engine->lock);
     for (struct hd_list *n = engine->links.next; n != &engine->links && all++ < SPIN_LINKS; n = n->next)
@@ -309,6 +312,7 @@ void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
             break;
     }
     bool found = atomic_load_explicit(&queue->filled, memory_order_relaxed);
+    hd_spin_learn(&queue->spin, found);
     for (unsigned j = 0; j < taken; j++) {
         pthread_mutex_lock(&links[j]->lock);
         bool last = atomic_fetch_sub(&links[j]->queue_pollers, 1) == 1;

@@ -26,22 +26,23 @@ static int64_t time_left(int64_t deadline)
     return left > 0 ? left : 0;
 }
 
-static void spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t deadline)
+static bool arrived(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen)
 {
-    struct hd_engine *engine = link->engine;
-    int64_t span = engine->conf.poll_spin;
-    if (span == 0 || !hd_spin_begin(engine))
-        return;
-    int64_t end = hd_now() + span;
+    return ep->ops->pending(ep) || atomic_load_explicit(&stream->event, memory_order_relaxed) != seen;
+}
+
+/* @return whether something came. */
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t start, int64_t deadline)
+{
+    int64_t end = start + link->engine->conf.poll_spin;
     if (deadline != HD_FOREVER && deadline < end)
         end = deadline;
-    struct hd_ep *ep = link->ep;
-    for (unsigned i = 1; !ep->ops->pending(ep) && atomic_load_explicit(&stream->event, memory_order_relaxed) == seen; i++) {
+    for (unsigned i = 1; !arrived(link->ep, stream, seen); i++) {
         hd_cpu_relax();
         if (i % 64 == 0 && hd_now() >= end)
-            break;
+            return false;
     }
-    hd_spin_end(engine);
+    return true;
 }
 
 /* One turn of the thread that polls. The lock is held on entry and return. */
@@ -51,11 +52,21 @@ static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t s
     link->poller = stream;
     hd_link_disarm(link);
     hd_link_unlock(link);
-    spin(link, stream, seen, deadline);
-    if (!ep->ops->pending(ep) && atomic_load(&stream->event) == seen) {
+    int64_t start = 0;
+    bool came = false, spun = hd_spin_begin(link->engine, &link->spin);
+    if (spun) {
+        start = hd_now();
+        came = spin(link, stream, seen, start, deadline);
+        hd_spin_end(link->engine);
+        if (came)
+            hd_spin_learn(&link->spin, true);
+    }
+    if (!came && !arrived(ep, stream, seen)) {
         atomic_store(&link->poller_asleep, 1);
         ep->ops->wait(ep, &stream->event, seen, time_left(deadline));
         atomic_store(&link->poller_asleep, 0);
+        if (spun && hd_now() - start < HD_SPIN_LONG)
+            hd_spin_learn(&link->spin, false);
     }
     hd_link_lock(link);
     hd_link_progress(link);
