@@ -105,7 +105,7 @@ static void complete(struct hd_fetch *f, int error, const char *cause)
         return;
     f->state = FETCH_COMPLETE;
     f->error = error;
-    if (error)
+    if (error && cause != f->cause)
         snprintf(f->cause, sizeof(f->cause), "%s", cause);
     hd_count(f->link->engine->stats, fetches_failed, error != 0);
     f->event.event.status = error;

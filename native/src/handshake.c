@@ -257,7 +257,7 @@ static struct hd_device *choose(struct greeting *g, char *why, size_t size)
 {
     size_t n = 0;
     snprintf(why, size, "the peer offers no transport");
-    for (unsigned i = 0; i < g->engine->device_count; i++) {
+    for (unsigned i = 0; i < g->engine->device_count && g->peers.offer_count; i++) {
         struct hd_device *device = g->engine->devices[i];
         const char *name = (device->inner ? device->inner : device)->ops->name, *obstacle = "the peer does not have it";
         for (unsigned j = 0; j < g->peers.offer_count; j++)
