@@ -8,9 +8,9 @@ patched_jars() {
     "$HOWDAH_ROOT/ci/patches" --list | while read -r jar; do [ ! -e "$jar" ] || echo "$jar"; done
 }
 
-# our_jars: the jars that java/ made, and the libraries that only they need.
+# our_jars: the jars that java/ made, and the libraries that only they need. The stock tree has them too: the same
+# cluster and the same benchmarks run on both sides of a comparison.
 our_jars() {
-    [ -z "$STOCK" ] || return 0
     find "$HOWDAH_BUILD/java" -mindepth 2 -maxdepth 2 -name 'howdah-*.jar' -not -name '*-tests.jar' \
         -not -name '*-sources.jar' 2>/dev/null | sort || true
     find "$HOWDAH_BUILD/jars/howdah" -name '*.jar' 2>/dev/null | sort || true
@@ -36,6 +36,7 @@ resolve_jars() {
         [ -z "$ours" ] || copy_jars "$JARS" "$ours" -DincludeScope=runtime -DexcludeGroupIds=io.howdah \
             -DoutputDirectory="$JARS/howdah"
     fi
+    check_sums "$JARS"/*/
     echo "$sum" >"$JARS/stamp"
 }
 

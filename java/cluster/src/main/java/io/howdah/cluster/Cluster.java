@@ -98,7 +98,8 @@ public final class Cluster {
       }
       dir.writeRecord(spec, ports, id);
       Aliases aliases = new Aliases(tree, dir);
-      new SiteWriter(spec, new SiteDefaults(spec, ports, dir, aliases.tree(), aliases.root())).write(dir.conf());
+      SiteDefaults defaults = new SiteDefaults(spec, ports, dir, aliases.tree(), aliases.root());
+      new SiteWriter(tree, spec, defaults).write(dir.conf());
       new Starter(tree, dir, spec, ports, id, progress, timeoutS).start(missing);
       return missing.size();
     } catch (IOException e) {
@@ -163,6 +164,20 @@ public final class Cluster {
     } catch (IOException e) {
       throw new ClusterException("the cluster's lock can't be released: " + e.getMessage());
     }
+  }
+
+  /** Deletes what the cluster stored, and keeps its settings and logs; the next start makes a new file system. */
+  public void discardData() {
+    try {
+      ClusterDir.delete(dir.data());
+    } catch (IOException e) {
+      throw new ClusterException("the data in " + dir.data() + " can't be deleted: " + e.getMessage());
+    }
+  }
+
+  /** The id that every process of the cluster carries in its environment. */
+  String id() {
+    return ClusterDir.id(dir.readRecord());
   }
 
   /** Variables that point a shell's hadoop, hdfs, yarn, mapred and spark commands at this cluster. */

@@ -21,6 +21,9 @@ final class Launcher {
   /** Environment variable that every process of a cluster carries, containers included. */
   static final String CLUSTER_ID = "HOWDAH_CLUSTER_ID";
 
+  /** Standard input of whatever runs without a terminal. */
+  static final File NOTHING = new File("/dev/null");
+
   private static final String DETACH =
       "record=$1; shift\n"
       + "IFS= read -r stat <\"/proc/$$/stat\" && IFS= read -r boot </proc/sys/kernel/random/boot_id || exit 70\n"
@@ -111,7 +114,7 @@ final class Launcher {
     }
     env.put("HADOOP_PID_DIR", dir.run().toString());
     builder.directory(dir.logs().toFile());
-    builder.redirectInput(new File("/dev/null"));
+    builder.redirectInput(NOTHING);
     builder.redirectErrorStream(true);
     builder.redirectOutput(ProcessBuilder.Redirect.appendTo(log.toFile()));
     return builder;

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** The end of a log. */
 final class LogTail {
@@ -15,9 +16,9 @@ final class LogTail {
   private LogTail() {
   }
 
-  /** The last lines, joined; empty if there is no log. */
+  /** The last lines but for those of stack traces, joined; empty if there is no log. */
   static String of(Path log, int lines) {
-    List<String> all = lines(log);
+    List<String> all = lines(log).stream().filter(line -> !line.startsWith("\tat ")).collect(Collectors.toList());
     return String.join("\n", all.subList(Math.max(0, all.size() - lines), all.size()));
   }
 

@@ -6,16 +6,16 @@ import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.stream.Collectors;
 
 /**
  * Writes the configuration of a cluster: one folder for clients and containers, and one for each daemon with what only
- * it needs. Precedence: ours, then the user's site files, then -D.
+ * it needs. Later ones win: the tree's own etc/, ours, the user's site files, -D.
  */
 final class SiteWriter {
   private static final List<String> SITES = Collections.unmodifiableList(
@@ -23,9 +23,11 @@ final class SiteWriter {
 
   private final ClusterSpec spec;
   private final SiteDefaults defaults;
+  private final Path etc;
   private final Map<String, Map<String, String>> users = new LinkedHashMap<>();
 
-  SiteWriter(ClusterSpec spec, SiteDefaults defaults) {
+  SiteWriter(Tree tree, ClusterSpec spec, SiteDefaults defaults) {
+    this.etc = tree.home().resolve("etc");
     this.spec = spec;
     this.defaults = defaults;
     for (String site : SITES) {
@@ -91,24 +93,45 @@ final class SiteWriter {
       copyOthers(folder);
     }
     for (String site : SITES) {
-      Map<String, String> properties = defaults.of(site, id);
+      Path shipped = etc.resolve("hadoop").resolve(site);
+      Map<String, String> properties = new LinkedHashMap<>();
+      if (Files.exists(shipped)) {
+        properties.putAll(SiteFile.read(shipped));
+      }
+      properties.putAll(defaults.of(site, id));
       properties.putAll(users.get(site));
       SiteFile.write(folder.resolve(site), properties);
     }
-    text(folder.resolve("log4j.properties"), Arrays.asList(
+    if (spec.conf() == null || !Files.exists(spec.conf().resolve("log4j.properties"))) {
+      logging(folder.resolve("log4j.properties"));
+    }
+    spark(folder.resolve("spark-defaults.conf"));
+  }
+
+  private static void logging(Path file) throws IOException {
+    text(file, Arrays.asList(
         "log4j.rootLogger=INFO,console",
         "log4j.appender.console=org.apache.log4j.ConsoleAppender",
         "log4j.appender.console.target=System.err",
         "log4j.appender.console.layout=org.apache.log4j.PatternLayout",
-        "log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n"));
+        "log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n",
+        "log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=WARN"));
+  }
+
+  private void spark(Path file) throws IOException {
+    Path shipped = etc.resolve("spark").resolve("spark-defaults.conf");
+    List<String> lines = new ArrayList<>();
+    if (Files.exists(shipped)) {
+      lines.addAll(Files.readAllLines(shipped, StandardCharsets.UTF_8));
+    }
     Map<String, String> spark = defaults.spark();
     spec.site().forEach((name, value) -> {
       if (isSpark(name)) {
         spark.put(name, value);
       }
     });
-    text(folder.resolve("spark-defaults.conf"),
-        spark.entrySet().stream().map(e -> e.getKey() + " " + e.getValue()).collect(Collectors.toList()));
+    spark.forEach((name, value) -> lines.add(name + " " + value));
+    text(file, lines);
   }
 
   /** What else the user's folder has (topology scripts, include files, log4j.properties) comes along as it is. */

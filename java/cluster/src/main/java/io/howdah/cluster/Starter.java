@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Optional;
@@ -23,6 +25,7 @@ final class Starter {
   private final Progress progress;
   private final long timeoutS;
   private final List<DaemonId> launched = new ArrayList<>();
+  private final Set<DaemonId> ready = new HashSet<>();
   private boolean cancelled;
   private Process foreground;
 
@@ -43,8 +46,15 @@ final class Starter {
     Runtime.getRuntime().addShutdownHook(hook);
     try {
       format();
-      for (DaemonId id : daemons) {
+      // The history server looks for HDFS every ten seconds: started when HDFS is there, it need not look twice.
+      List<DaemonId> early = new ArrayList<>(daemons);
+      boolean history = early.remove(DaemonId.of(DaemonKind.HISTORYSERVER));
+      for (DaemonId id : early) {
         launch(id);
+      }
+      if (history) {
+        awaitReady(Collections.singletonList(DaemonId.of(DaemonKind.NAMENODE)));
+        launch(DaemonId.of(DaemonKind.HISTORYSERVER));
       }
       awaitReady(daemons);
       makeFolders();
@@ -150,9 +160,10 @@ final class Starter {
     Set<DaemonId> waiting = new LinkedHashSet<>(daemons);
     // The NameNode and the ResourceManager also vouch for daemons that are started under them now.
     waiting.add(DaemonId.of(DaemonKind.NAMENODE));
-    if (spec.yarn()) {
+    if (spec.yarn() && daemons.stream().anyMatch(id -> id.kind() == DaemonKind.NODEMANAGER)) {
       waiting.add(DaemonId.of(DaemonKind.RESOURCEMANAGER));
     }
+    waiting.removeAll(ready);
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(timeoutS);
     while (!waiting.isEmpty()) {
       checkNotCancelled();
@@ -160,6 +171,7 @@ final class Starter {
         checkAlive(id);
         if (health.isReady(id)) {
           waiting.remove(id);
+          ready.add(id);
           progress.say("%-18s ready%s", id, detail(id));
         }
       }

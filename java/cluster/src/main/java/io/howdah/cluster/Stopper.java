@@ -23,31 +23,30 @@ final class Stopper {
   }
 
   /**
-   * Stops these daemons, those of YARN before those of HDFS that they write to, and whatever the cluster has left
-   * behind.
+   * Stops these daemons, and whatever the cluster has left behind. NodeManagers go first: they sign off at the
+   * ResourceManager, and what they run writes to HDFS.
    *
    * @return how many were running
    */
   int stop(Collection<DaemonId> daemons, String clusterId, boolean leftovers) {
-    List<DaemonId> yarn = new ArrayList<>();
-    List<DaemonId> hdfs = new ArrayList<>();
+    List<DaemonId> first = new ArrayList<>();
+    List<DaemonId> rest = new ArrayList<>();
     for (DaemonId id : daemons) {
-      boolean storage = id.kind() == DaemonKind.NAMENODE || id.kind() == DaemonKind.DATANODE
-          || id.kind() == DaemonKind.SECONDARYNAMENODE;
-      (storage ? hdfs : yarn).add(id);
+      boolean client = id.kind() == DaemonKind.NODEMANAGER || id.kind() == DaemonKind.HISTORYSERVER;
+      (client ? first : rest).add(id);
     }
-    int stopped = stopTogether(yarn);
+    int stopped = stopTogether(first);
     if (leftovers) {
       // Containers outlive a NodeManager that was killed.
-      killLeftovers(clusterId, hdfsPids(hdfs));
+      killLeftovers(clusterId, pids(rest));
     }
-    stopped += stopTogether(hdfs);
+    stopped += stopTogether(rest);
     return stopped;
   }
 
-  private Map<Long, DaemonId> hdfsPids(List<DaemonId> hdfs) {
+  private Map<Long, DaemonId> pids(List<DaemonId> daemons) {
     Map<Long, DaemonId> pids = new LinkedHashMap<>();
-    for (DaemonId id : hdfs) {
+    for (DaemonId id : daemons) {
       PidRecord.read(dir.pid(id)).ifPresent(record -> pids.put(record.pid(), id));
     }
     return pids;

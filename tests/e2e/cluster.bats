@@ -1,0 +1,209 @@
+#!/usr/bin/env bats
+# The local cluster from the distribution: start, status, stop, and what may go wrong. Most tests share one small cluster
+# without YARN, which the first starts and the last stops; each states what it needs of it.
+
+load lib
+
+setup_file() {
+    set_up_tree
+    export DIR=$BATS_FILE_TMPDIR/c
+}
+
+setup() {
+    set_up_tree
+}
+
+teardown_file() {
+    set_up_tree
+    cluster stop --dir "$DIR" || true
+}
+
+start_shared() { cluster start --dir "$DIR" --datanodes 2 --no-yarn; }
+
+@test "start brings every daemon to work, status shows it" {
+    run start_shared
+    [ "$status" -eq 0 ]
+    [[ $output == *"2 DataNodes live"* ]]
+    run cluster status --dir "$DIR"
+    [ "$status" -eq 0 ]
+    [[ $output == *datanode-2*ready* ]]
+    [ "$(cluster status --dir "$DIR" --json | field "s['state'], s['liveDataNodes']")" = "('running', 2)" ]
+}
+
+@test "every daemon listens on loopback only" {
+    command -v ss >/dev/null || skip "ss is not installed"
+    for daemon in namenode datanode-1 datanode-2; do
+        pid=$(pid_of "$DIR" "$daemon")
+        run bash -c "ss -Hltnp | grep -F 'pid=$pid,' | awk '{ print \$4 }' | grep -v '^\[*\(::ffff:\)*127\.'"
+        [ -z "$output" ]
+    done
+}
+
+@test "env is what a shell needs, and files can be written and read" {
+    run cluster env --dir "$DIR"
+    [ "$status" -eq 0 ]
+    [[ $output == *"export HADOOP_CONF_DIR=$DIR/conf"* ]]
+    echo 'kept over a restart' >"$BATS_TEST_TMPDIR/file"
+    with "$DIR" hdfs dfs -put "$BATS_TEST_TMPDIR/file" kept
+    [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
+}
+
+@test "a second start finds everything running and touches nothing" {
+    before=$(pid_of "$DIR" namenode)
+    run cluster start --dir "$DIR"
+    [ "$status" -eq 0 ]
+    [[ $output == *"running already"* ]]
+    [ "$(pid_of "$DIR" namenode)" = "$before" ]
+}
+
+@test "a DataNode that is killed shows in status, and start brings it back" {
+    kill -9 "$(pid_of "$DIR" datanode-2)"
+    dead() { [ "$(state "$DIR" datanode-2)" = dead ]; }
+    wait_until 10 dead
+    run cluster status --dir "$DIR"
+    [ "$status" -eq 4 ]
+    cluster start --dir "$DIR"
+    [ "$(state "$DIR" datanode-2)" = ready ]
+}
+
+@test "fresh is refused while the cluster runs" {
+    run cluster start --fresh --dir "$DIR"
+    [ "$status" -eq 1 ]
+    [[ $output == *"is running"* ]]
+    [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
+}
+
+@test "stop leaves no process, start again keeps data and ports" {
+    before=$(cluster status --dir "$DIR" --json | field "[d['ports'] for d in s['daemons']]")
+    run cluster stop --dir "$DIR"
+    [ "$status" -eq 0 ]
+    [ -z "$(processes_of "$DIR")" ]
+    run cluster status --dir "$DIR"
+    [ "$status" -eq 3 ]
+    cluster start --dir "$DIR"
+    [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
+    [ "$(cluster status --dir "$DIR" --json | field "[d['ports'] for d in s['daemons']]")" = "$before" ]
+}
+
+@test "stop does not kill a process that got a recorded pid" {
+    cluster stop --dir "$DIR"
+    sleep 300 &
+    foreign=$!
+    echo "$foreign 1 $(cat /proc/sys/kernel/random/boot_id)" >"$DIR/run/namenode.pid"
+    run cluster stop --dir "$DIR"
+    [ "$status" -eq 0 ]
+    kill -0 "$foreign"
+    kill "$foreign"
+}
+
+@test "a port in use is named with its holder, and nothing is left" {
+    port=$(sed -n 's/^port.datanode-1.http=//p' "$DIR/cluster.properties")
+    python3 -c "import socket, time
+s = socket.socket(); s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(120)" >"$BATS_TEST_TMPDIR/up" &
+    holder=$!
+    wait_until 10 grep -q up "$BATS_TEST_TMPDIR/up"
+    run cluster start --dir "$DIR"
+    kill "$holder"
+    [ "$status" -eq 1 ]
+    [[ $output == *"port $port of datanode-1.http is in use by pid $holder"* ]]
+    [ -z "$(processes_of "$DIR")" ]
+}
+
+@test "an interrupt during start leaves nothing, and the next start recovers" {
+    (exec setsid "$HOWDAH" cluster start --dir "$DIR") >"$BATS_TEST_TMPDIR/out" 2>&1 &
+    started() { grep -q 'datanode-2 .*started' "$BATS_TEST_TMPDIR/out"; }
+    wait_until 60 started
+    pid=$(pgrep -f "proc_howdah-cluster.*ClusterCommand start --dir $DIR\$")
+    kill -INT "$pid"
+    wait $! || true
+    cat "$BATS_TEST_TMPDIR/out"
+    grep -q interrupted "$BATS_TEST_TMPDIR/out"
+    [ -z "$(processes_of "$DIR")" ]
+    cluster start --dir "$DIR"
+    [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
+    cluster stop --dir "$DIR"
+}
+
+@test "a daemon that dies while starting is shown with its cause, and the others are stopped" {
+    run cluster start --dir "$DIR" -D dfs.datanode.max.transfer.threads=many
+    [ "$status" -eq 1 ]
+    [[ $output == *"died while starting"* ]]
+    [[ $output == *many* ]]
+    [ -z "$(processes_of "$DIR")" ]
+}
+
+@test "fewer DataNodes than hold data are refused" {
+    run cluster start --dir "$DIR" --datanodes 1
+    [ "$status" -eq 1 ]
+    [[ $output == *"2 DataNodes with data"* ]]
+}
+
+@test "a folder that no cluster made is refused, with and without fresh" {
+    mkdir "$BATS_TEST_TMPDIR/mine"
+    echo precious >"$BATS_TEST_TMPDIR/mine/file"
+    for option in '' --fresh; do
+        run cluster start --dir "$BATS_TEST_TMPDIR/mine" $option
+        [ "$status" -eq 1 ]
+        [[ $output == *"no howdah cluster made"* ]]
+    done
+    [ "$(cat "$BATS_TEST_TMPDIR/mine/file")" = precious ]
+    [ "$(ls "$BATS_TEST_TMPDIR/mine")" = file ]
+}
+
+@test "a folder that can't be written is named" {
+    touch "$BATS_TEST_TMPDIR/file"
+    run cluster start --dir "$BATS_TEST_TMPDIR/file/c"
+    [ "$status" -eq 1 ]
+    [[ $output == *"$BATS_TEST_TMPDIR/file"* ]]
+    run cluster start --dir /proc/c
+    [ "$status" -eq 1 ]
+    [[ $output == */proc/c*"can't be written"* ]]
+}
+
+@test "a disk that is full is named, with what is free" {
+    mkdir "$BATS_TEST_TMPDIR/small"
+    mount -t tmpfs -o size=20m none "$BATS_TEST_TMPDIR/small" 2>/dev/null || skip "no right to mount a small disk"
+    run cluster start --dir "$BATS_TEST_TMPDIR/small/c"
+    umount "$BATS_TEST_TMPDIR/small"
+    [ "$status" -eq 1 ]
+    [[ $output == *"20 MB free"* ]]
+}
+
+@test "a malformed site file is named with its line" {
+    mkdir "$BATS_TEST_TMPDIR/conf"
+    printf '<configuration>\n<property>\n' >"$BATS_TEST_TMPDIR/conf/hdfs-site.xml"
+    run cluster start --dir "$BATS_TEST_TMPDIR/c" --conf "$BATS_TEST_TMPDIR/conf"
+    [ "$status" -eq 1 ]
+    [[ $output == *hdfs-site.xml*"line "* ]]
+}
+
+@test "another Java than 8 is refused with what is supported" {
+    mkdir -p "$BATS_TEST_TMPDIR/jdk/bin"
+    printf '#!/bin/sh\necho "openjdk version \\"21.0.1\\"" >&2\n' >"$BATS_TEST_TMPDIR/jdk/bin/java"
+    chmod +x "$BATS_TEST_TMPDIR/jdk/bin/java"
+    JAVA_HOME=$BATS_TEST_TMPDIR/jdk run cluster start --dir "$BATS_TEST_TMPDIR/c"
+    [ "$status" -ne 0 ]
+    [[ $output == *8* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/c" ]
+}
+
+@test "wrong usage is answered, not guessed" {
+    run cluster start --dir "$BATS_TEST_TMPDIR/c" --port namenode.htpp=1
+    [ "$status" -eq 1 ]
+    [[ $output == *namenode.http* ]]
+    run cluster start --dir "$BATS_TEST_TMPDIR/c" --datanodes 0
+    [ "$status" -eq 1 ]
+    run cluster frobnicate
+    [ "$status" -eq 2 ]
+    run cluster status --dir "$BATS_TEST_TMPDIR/none"
+    [ "$status" -eq 1 ]
+    [[ $output == *"there is no cluster"* ]]
+}
+
+@test "fresh begins anew" {
+    cluster start --fresh --dir "$DIR" --datanodes 1 --no-yarn
+    run with "$DIR" hdfs dfs -test -e kept
+    [ "$status" -ne 0 ]
+    cluster stop --dir "$DIR"
+}

@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# What the end-to-end tests share: the tree under test, and ways to ask a cluster. Loaded by bats.
+
+set_up_tree() {
+    # shellcheck disable=SC2154 # BATS_TEST_DIRNAME is bats's
+    ROOT=$(cd -- "$BATS_TEST_DIRNAME/../.." && pwd)
+    # shellcheck source=/dev/null
+    . "$ROOT/build/bom.env"
+    # shellcheck source=/dev/null
+    . "$ROOT/build/prepare.env"
+    export JAVA_HOME
+    TREE=${E2E_TREE:-$ROOT/build/dist/howdah-$HOWDAH_VERSION}
+    HOWDAH=$TREE/bin/howdah
+    unset HADOOP_CONF_DIR YARN_CONF_DIR SPARK_CONF_DIR HADOOP_HOME SPARK_HOME
+    export TREE HOWDAH
+}
+
+cluster() { "$HOWDAH" cluster "$@"; }
+
+# field JSON-EXPRESSION: a value of `status --json`, which comes on standard input; the expression sees it as s.
+field() { python3 -c 'import json, sys; s = json.load(sys.stdin); print(eval(sys.argv[1]))' "$1"; }
+
+# state DIR DAEMON: ready, not ready, dead or stopped.
+state() {
+    cluster status --json --dir "$1" | field "[d['state'] for d in s['daemons'] if d['daemon'] == '$2'][0]" || true
+}
+
+pid_of() { cut -d' ' -f1 "$1/run/$2.pid"; }
+
+# processes_of DIR: pids of live processes that work in the folder.
+processes_of() {
+    local process
+    for process in /proc/[0-9]*; do
+        if [ "${process#/proc/}" != "$$" ] && tr '\0' '\n' <"$process/environ" 2>/dev/null |
+            grep -qF -e "HADOOP_CONF_DIR=$1/"; then
+            echo "${process#/proc/}"
+        fi
+    done
+}
+
+# wait_until SECONDS COMMAND...: asks every half second.
+wait_until() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$deadline" ] || return 1
+        sleep 0.5
+    done
+}
+
+# with DIR COMMAND...: a command of the tree on the cluster, as its user's shell would run it.
+with() (
+    local dir=$1
+    shift
+    eval "$(cluster env --dir "$dir")"
+    "$TREE/bin/$1" "${@:2}"
+)
