@@ -21,12 +21,12 @@ setup_file() { find_built_tree; }
     # Left out: Mesos (not published), what was replaced, and what the JDK has.
     local left_out='apache-log4j-extras|commons-beanutils-core|hadoop-client|htrace-core|jcl-over-slf4j|log4j|mesos|spark-mesos_2.11|stax-api|xercesImpl'
     names() { sed -E 's/-[0-9][^-]*(-[^-]+)*\.jar$//' | sort -u; }
-    run comm -23 <(tar -tzf "$HOME/.cache/howdah/python/pyspark-$SPARK_VERSION.tar.gz" --wildcards '*/deps/jars/*.jar' | sed 's,.*/,,' | names) \
+    run comm -23 <(tar -tzf "${XDG_CACHE_HOME:-$HOME/.cache}/howdah/python/pyspark-$SPARK_VERSION.tar.gz" --wildcards '*/deps/jars/*.jar' | sed 's,.*/,,' | names) \
         <(find "$TREE/jars" -name '*.jar' -printf '%f\n' | names)
     run ! grep -vxE "$left_out" <<<"$output"
 }
 
-@test "the tarball holds the tree, and packing it again gives the same bytes" {
+@test "the tarball holds the tree" {
     mkdir "$BATS_TEST_TMPDIR/out"
     tar -xzf "$TREE.tar.gz" -C "$BATS_TEST_TMPDIR/out"
     diff -r --no-dereference "$TREE" "$BATS_TEST_TMPDIR/out/$(basename "$TREE")"
@@ -51,7 +51,7 @@ setup_file() { find_built_tree; }
 @test "the stock tree has upstream's jars only" {
     [ -e "$ROOT/build/stock/RELEASE" ] || skip "no stock tree: run make stock"
     [ -e "$ROOT/build/stock/share/hadoop/common/lib/log4j-1.2.17.jar" ]
-    [ -z "$(find "$ROOT/build/stock" -name '*howdah*' -o -name 'reload4j*')" ]
+    [ -z "$(find "$ROOT/build/stock" -name '*-howdah[0-9]*.jar' -o -name 'reload4j*')" ]
     run -0 "$ROOT/build/stock/bin/hadoop" version
     [ "${lines[0]}" = "Hadoop $HADOOP_VERSION" ]
 }
