@@ -128,6 +128,8 @@ static void in_child(int (*body)(void))
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
+    if (WEXITSTATUS(status) == 77)
+        skip();
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
@@ -157,7 +159,7 @@ static void forbid_binding(void)
     };
     struct sock_fprog program = {.len = 4, .filter = rules};
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-        _exit(77);
+        _exit(77); /* an emulator knows no filters */
 }
 
 static void *enter_thrice(void *arg)

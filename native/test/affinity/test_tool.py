@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""hd-topo on described machines and on this one: test_tool.py HD-TOPO FOLDER."""
+"""hd-topo on described machines and on this one: test_tool.py FOLDER [EMULATOR...] HD-TOPO."""
 import json
 import os
 import subprocess
@@ -9,7 +9,7 @@ import unittest
 
 
 def run(*args):
-    return subprocess.run([TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+    return subprocess.run([*TOOL, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
                           check=False)
 
 
@@ -55,11 +55,11 @@ class Tool(unittest.TestCase):
 
     def test_a_mask_from_outside_is_respected(self):
         for cpu in sorted(os.sched_getaffinity(0))[:2]:
-            out = subprocess.check_output([TOOL, "--json", "--policy", "o2occ"],
+            out = subprocess.check_output([*TOOL, "--json", "--policy", "o2occ"],
                                           preexec_fn=lambda mask=cpu: os.sched_setaffinity(0, [mask]))
             self.assertEqual(json.loads(out.decode())["plan"]["sets"], [str(cpu)])
 
 
 if __name__ == "__main__":
-    TOOL, FOLDER = sys.argv[1:]
+    FOLDER, *TOOL = sys.argv[1:]
     unittest.main(argv=sys.argv[:1])
