@@ -332,6 +332,8 @@ static int copy_sets(hd_affinity *affinity, const hd_plan *plan)
 
 int hd_affinity_create(const hd_plan *plan, const struct hd_affinity_params *params, hd_affinity **affinity)
 {
+    if (params && params->size < sizeof(*params))
+        return hd_error(-EINVAL, "affinity parameters are of another version");
     pthread_once(&key_once, make_key);
     if (key_error)
         return hd_error(-key_error, "no thread-specific key: %s", strerror(key_error));

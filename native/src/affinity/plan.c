@@ -263,6 +263,8 @@ static int choose(struct hd_plan *plan, const struct hd_topo *topo, const struct
 
 int hd_plan_create(const hd_topo *topo, const struct hd_plan_params *params, hd_plan **plan)
 {
+    if (params && params->size < sizeof(*params))
+        return hd_error(-EINVAL, "plan parameters are of another version");
     const struct hd_plan_params defaults = {.size = sizeof(defaults)};
     if (!params)
         params = &defaults;

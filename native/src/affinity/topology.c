@@ -68,6 +68,8 @@ static int fill(const struct hd_topo_params *params, struct hd_topo *topo)
 
 int hd_topo_load(const struct hd_topo_params *params, hd_topo **topo)
 {
+    if (params && params->size < sizeof(*params))
+        return hd_error(-EINVAL, "topology parameters are of another version");
     struct hd_topo *made = calloc(1, sizeof(*made));
     if (!made)
         return hd_error(-ENOMEM, "no memory for a topology");

@@ -81,6 +81,19 @@ static void mistakes_are_errors(void **state)
     assert_null(affinity);
 }
 
+static void structures_without_their_size_are_refused(void **state)
+{
+    (void)state;
+    hd_topo *topo = NULL;
+    hd_plan *plan = NULL;
+    hd_affinity *affinity = NULL;
+    assert_int_equal(hd_topo_load(&(struct hd_topo_params){.size = 0}, &topo), -EINVAL);
+    topo = load("power8", NULL);
+    assert_int_equal(hd_plan_create(topo, &(struct hd_plan_params){.size = 0}, &plan), -EINVAL);
+    assert_int_equal(hd_affinity_create(NULL, &(struct hd_affinity_params){.size = 0}, &affinity), -EINVAL);
+    hd_topo_destroy(topo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -88,6 +101,7 @@ int main(void)
         cmocka_unit_test(nothing_is_read_if_nothing_is_bound),
         cmocka_unit_test(auto_gives_way_aloud),
         cmocka_unit_test(mistakes_are_errors),
+        cmocka_unit_test(structures_without_their_size_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
