@@ -18,9 +18,6 @@ whole: prepare ## check that each patched module compiles as a whole
 native: prepare ## build the engine and run its tests
 	@ci/native
 
-rdma-vm: native ## run the tests over real verbs and uDAPL, in a virtual machine
-	@ci/rdma-vm-tests
-
 java: patches ## build our Java
 	@ci/java
 
