@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native rdma-vm java dist stock demo test lint unit e2e rdma-vm conformance bench-stock clean
+.PHONY: help prepare patches whole native rdma-vm java dist stock demo test lint unit e2e conformance bench-stock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
