@@ -13,7 +13,7 @@
 
 #define HD_CACHE_LINE 128 /* POWER's; twice x86's, which also keeps adjacent-line prefetch apart */
 
-#define hd_container(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define hd_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define HD_COUNT(array)                 (sizeof(array) / sizeof((array)[0]))
 
 /* Sets hd_last_error() and returns `error`, so that a function can end with `return hd_error(-EINVAL, ...)`. */
@@ -89,8 +89,8 @@ static inline void hd_list_remove(struct hd_list *node)
     hd_list_init(node);
 }
 
-/* Futex words. `shared` when another process maps the word too. Returns at wake-up, change, signal or timeout (relative,
- * HD_FOREVER never); the caller looks again. */
+/* Futex words. `shared` when another process maps the word too. Returns at wake-up, change, signal or timeout
+ * (relative, HD_FOREVER never); the caller looks again. */
 void hd_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout, bool shared);
 void hd_futex_wake(_Atomic uint32_t *word, int count, bool shared);
 
