@@ -703,9 +703,9 @@ int hd_io_start(struct hd_engine *engine)
     if (!engine->io_threads)
         return hd_error(-ENOMEM, "out of memory");
     for (int64_t i = 0; i < engine->conf.fetch_io_threads; i++) {
-        int err = pthread_create(&engine->io_threads[i], NULL, io_run, engine);
+        int err = hd_thread_start(&engine->io_threads[i], "howdah-io", io_run, engine);
         if (err)
-            return hd_error(-err, "no I/O thread: %s", strerror(err));
+            return err;
         engine->io_count++;
     }
     return 0;

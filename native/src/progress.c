@@ -339,8 +339,7 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
     if (comm->epoll_fd < 0 || comm->kick_fd < 0)
         return hd_error(-errno, "no descriptors for a communication thread: %s", strerror(errno));
     watch(comm, comm->kick_fd, 0, EPOLLIN);
-    int err = pthread_create(&comm->thread, NULL, run, comm);
-    return err ? hd_error(-err, "no communication thread: %s", strerror(err)) : 0;
+    return hd_thread_start(&comm->thread, "howdah-comm", run, comm);
 }
 
 static void comm_close(struct hd_comm *comm)

@@ -5,6 +5,7 @@
 /* Small things that everything uses: errors in words, clock, lists, checksums, random numbers. */
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -106,6 +107,9 @@ static inline uint64_t hd_random_next(uint64_t *state)
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
 }
+
+/* Starts a thread of ours: named, and with signals left to the program's own threads (a JVM's, say). @return 0 or -errno. */
+int hd_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* Number of processors that this process may use. */
 int hd_processors(void);
