@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A hostile peer on a link that is up: each input is a row of frames. The transport is a stub that swallows what we send. */
+/* A hostile peer on a link that is up: each input is a row of frames. The transport is a stub that swallows what we
+ * send. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,13 @@ static int anywhere(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *key,
     return 0;
 }
 
-static const struct hd_transport_ops stub = {
-    .size = sizeof(stub), .name = "stub", .send = swallow, .get = pretend, .put = pretend, .locate = anywhere, .pending = NULL};
+static const struct hd_transport_ops stub = {.size = sizeof(stub),
+                                             .name = "stub",
+                                             .send = swallow,
+                                             .get = pretend,
+                                             .put = pretend,
+                                             .locate = anywhere,
+                                             .pending = NULL};
 
 static void no_log(void *arg, enum hd_log_level level, const char *line)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* A hostile client (first byte even) or server (odd) in the greeting: each input is what it says, all at once, before it hangs up. */
+/* A hostile client (first byte even) or server (odd) in the greeting: each input is what it says, all at once, before
+ * it hangs up. */
 
 #include <stdlib.h>
 #include <string.h>

@@ -35,7 +35,8 @@ struct rings {
 static void begin(struct rings *r)
 {
     memset(r, 0, sizeof(*r));
-    struct hd_ep_params params = {.mine = {.frame_max = 4096, .credits = 16}, .peers = {.frame_max = 4096, .credits = 16}};
+    struct hd_ep_params params = {.mine = {.frame_max = 4096, .credits = 16},
+                                  .peers = {.frame_max = 4096, .credits = 16}};
     size_t size = hd_ring_segment_size(&params.mine, &params.peers);
     r->memory = aligned_alloc(HD_CACHE_LINE, hd_align(size, HD_CACHE_LINE));
     memset(r->memory, 0, size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Processes of two users on one host: they talk, but neither may map the other's memory. Needs root to become somebody else. */
+/* Processes of two users on one host: they talk, but neither may map the other's memory. Needs root to become somebody
+ * else. */
 
 #include <sys/wait.h>
 #include <unistd.h>
