@@ -22,31 +22,31 @@ static char env_names[HD_OPT_COUNT][64];
 static char ranges[HD_OPT_COUNT][64];
 
 static struct row rows[HD_OPT_COUNT] = {
-#define HD_OPTION(name, field, kind, def, lo, hi, text)                                                      \
-    [HD_OPT_##field] = {.pub = {.key = HD_KEY_PREFIX name,                                                   \
-                                .env = env_names[HD_OPT_##field],                                            \
-                                .type = HD_OPTION_##kind,                                                    \
-                                .default_value = def,                                                        \
-                                .range = ranges[HD_OPT_##field],                                             \
-                                .help = text},                                                               \
-                        .at = offsetof(struct hd_conf, field),                                               \
-                        .min_int = lo,                                                                       \
+#define HD_OPTION(name, field, kind, def, lo, hi, text)                                                                \
+    [HD_OPT_##field] = {.pub = {.key = HD_KEY_PREFIX name,                                                             \
+                                .env = env_names[HD_OPT_##field],                                                      \
+                                .type = HD_OPTION_##kind,                                                              \
+                                .default_value = def,                                                                  \
+                                .range = ranges[HD_OPT_##field],                                                       \
+                                .help = text},                                                                         \
+                        .at = offsetof(struct hd_conf, field),                                                         \
+                        .min_int = lo,                                                                                 \
                         .max_int = hi},
-#define HD_CHOICE(name, field, def, words, text)                                                             \
-    [HD_OPT_##field] = {.pub = {.key = HD_KEY_PREFIX name,                                                   \
-                                .env = env_names[HD_OPT_##field],                                            \
-                                .type = HD_OPTION_ENUM,                                                      \
-                                .default_value = def,                                                        \
-                                .range = words,                                                              \
-                                .help = text},                                                               \
+#define HD_CHOICE(name, field, def, words, text)                                                                       \
+    [HD_OPT_##field] = {.pub = {.key = HD_KEY_PREFIX name,                                                             \
+                                .env = env_names[HD_OPT_##field],                                                      \
+                                .type = HD_OPTION_ENUM,                                                                \
+                                .default_value = def,                                                                  \
+                                .range = words,                                                                        \
+                                .help = text},                                                                         \
                         .at = offsetof(struct hd_conf, field)},
-#define HD_TEXT(name, field, def, text)                                                                      \
-    [HD_OPT_##field] = {.pub = {.key = HD_KEY_PREFIX name,                                                   \
-                                .env = env_names[HD_OPT_##field],                                            \
-                                .type = HD_OPTION_TEXT,                                                      \
-                                .default_value = def,                                                        \
-                                .range = "",                                                                 \
-                                .help = text},                                                               \
+#define HD_TEXT(name, field, def, text)                                                                                \
+    [HD_OPT_##field] = {.pub = {.key = HD_KEY_PREFIX name,                                                             \
+                                .env = env_names[HD_OPT_##field],                                                      \
+                                .type = HD_OPTION_TEXT,                                                                \
+                                .default_value = def,                                                                  \
+                                .range = "",                                                                           \
+                                .help = text},                                                                         \
                         .at = offsetof(struct hd_conf, field)},
 #include "options.def"
 };
@@ -148,7 +148,8 @@ static const struct row *nearest(const char *name, bool env, size_t *how_far)
     return best;
 }
 
-/* A number with an optional unit; plain numbers are bytes or milliseconds. Fractions are allowed where the result is whole. */
+/* A number with an optional unit; plain numbers are bytes or milliseconds. Fractions are allowed where the result is
+ * whole. */
 static int parse_units(const struct row *row, const char *text, int64_t *value)
 {
     enum hd_option_type type = row->pub.type;

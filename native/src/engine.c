@@ -186,7 +186,8 @@ static int memory_open(struct hd_engine *engine)
     struct hd_stats *stats = malloc(sizeof(*stats));
     if (!stats)
         return hd_error(-ENOMEM, "out of memory");
-    int err = hd_stats_open(stats, engine->conf.stats_dir, engine->name, (unsigned)engine->conf.stats_peers, why, sizeof(why));
+    int err = hd_stats_open(stats, engine->conf.stats_dir, engine->name, (unsigned)engine->conf.stats_peers, why,
+                            sizeof(why));
     if (err) {
         free(stats);
         return err;
@@ -233,7 +234,8 @@ int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
         engine->log = params->log;
         engine->log_arg = params->log_arg;
     }
-    snprintf(engine->name, sizeof(engine->name), "%s", params && params->name ? params->name : program_invocation_short_name);
+    snprintf(engine->name, sizeof(engine->name), "%s",
+             params && params->name ? params->name : program_invocation_short_name);
     int err = read_conf(engine, params ? params->conf : NULL);
     if (!err)
         err = hd_random_bytes(engine->id, sizeof(engine->id));
@@ -333,7 +335,8 @@ void hd_engine_destroy(hd_engine *engine)
     hd_stats_unlink(engine->stats);
     if (left) {
         /* A stopped peer may still write into our memory once it goes on: better leak it than have it reused. */
-        hd_log(engine, HD_LOG_WARN, "%d peers did not let go of memory in time; it is left to the end of the process", left);
+        hd_log(engine, HD_LOG_WARN, "%d peers did not let go of memory in time; it is left to the end of the process",
+               left);
         return;
     }
     devices_close(engine);

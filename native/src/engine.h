@@ -6,7 +6,8 @@
  * The engine and what belongs to it: devices, services, event queues, threads.
  *
  * Locks, in the order in which they may be taken: a link's lock; then any one of: engine->lock (list of links),
- * services_lock, a queue's lock, a communication thread's lock, io_lock; then the arena's. Nothing is called back under a lock.
+ * services_lock, a queue's lock, a communication thread's lock, io_lock; then the arena's. Nothing is called back under
+ * a lock.
  */
 
 #include <pthread.h>
@@ -61,8 +62,8 @@ struct hd_engine *hd_engine_ref(struct hd_engine *engine);
 void hd_engine_unref(struct hd_engine *engine);
 
 /*
- * Whether spinning pays. On a machine with more to do than processors, the peer cannot run while we spin, so two misses in a row
- * stop it for a while; then it is tried again. Races lose a count, nothing else.
+ * Whether spinning pays. On a machine with more to do than processors, the peer cannot run while we spin, so two misses
+ * in a row stop it for a while; then it is tried again. Races lose a count, nothing else.
  */
 struct hd_spin {
     _Atomic unsigned misses, pause, next_pause;
@@ -128,7 +129,8 @@ void hd_comm_stop(struct hd_engine *engine);
 void hd_comm_adopt(struct hd_link *link);
 /* Asks the link's thread to look at it soon. */
 void hd_comm_hurry(struct hd_link *link);
-/* Polls a few links on behalf of a thread that waits for events, until `queue->filled`, an interruption or the end of the spin time. */
+/* Polls a few links on behalf of a thread that waits for events, until `queue->filled`, an interruption or the end of
+ * the spin time. */
 void hd_comm_spin(struct hd_queue *queue, int64_t deadline);
 
 /* ---- I/O threads (fetch.c) ---- */

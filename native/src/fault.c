@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The fault seam: a transport that stands in front of another one and goes wrong on purpose, at rates and with a seed from the
- * configuration. Nothing above or below it knows. It makes gets and puts asynchronous even where the inner transport's are
- * not, so that their completions can be late or come twice.
+ * The fault seam: a transport that stands in front of another one and goes wrong on purpose, at rates and with a seed
+ * from the configuration. Nothing above or below it knows. It makes gets and puts asynchronous even where the inner
+ * transport's are not, so that their completions can be late or come twice.
  */
 
 #include <pthread.h>
@@ -27,7 +27,7 @@ struct fault_ep {
     uint64_t random;
     bool dropped;
     int64_t delayed_until;
-    struct completion *done; /* of synchronous inner operations, to be reported by progress() */
+    struct completion *done;     /* of synchronous inner operations, to be reported by progress() */
     _Atomic unsigned done_count; /* pending() looks without the lock */
     unsigned done_room;
     unsigned char *scratch;

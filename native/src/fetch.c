@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Fetch: named blocks on request. The server's answer is either one REPLY (an error, or a small block), or SEGMENTs that together
- * cover the block, each of which moves by rendezvous. A file range is read segment by segment by the I/O threads, a few of them ahead
- * of what the client has taken. The final answer (REPLY, or the SEGMENT that completes the block) is sent exactly once.
+ * Fetch: named blocks on request. The server's answer is either one REPLY (an error, or a small block), or SEGMENTs
+ * that together cover the block, each of which moves by rendezvous. A file range is read segment by segment by the I/O
+ * threads, a few of them ahead of what the client has taken. The final answer (REPLY, or the SEGMENT that completes the
+ * block) is sent exactly once.
  */
 
 #include <stdio.h>
@@ -23,7 +24,7 @@ struct hd_fetch {
     struct hd_link *link; /* a reference */
     bool client;
     enum fetch_state state;
-    uint32_t handle; /* the client's */
+    uint32_t handle;     /* the client's */
     struct hd_list node; /* client: link->tx_fetches; server: link->tx_replies */
     struct hd_event_node event;
     hd_queue *queue;
@@ -129,19 +130,19 @@ static void forget(struct hd_fetch *f)
 static bool send_request(struct hd_fetch *f)
 {
     uint8_t payload[sizeof(struct hd_fetch_wire) + HD_SERVICE_MAX + HD_FETCH_NAME_MAX];
-    struct hd_fetch_wire wire = {.offset = f->offset,
-                                 .length = f->length,
-                                 .service_length = f->service_length,
-                                 .name_length = f->name_length};
+    struct hd_fetch_wire wire = {
+        .offset = f->offset, .length = f->length, .service_length = f->service_length, .name_length = f->name_length};
     memcpy(payload, &wire, sizeof(wire));
     memcpy(payload + sizeof(wire), f->text, f->service_length);
     memcpy(payload + sizeof(wire) + f->service_length, f->text + f->service_length + 1, f->name_length);
-    return hd_link_post(f->link, HD_FRAME_FETCH, f->handle, 0, payload, sizeof(wire) + f->service_length + f->name_length) == 0;
+    return hd_link_post(f->link, HD_FRAME_FETCH, f->handle, 0, payload,
+                        sizeof(wire) + f->service_length + f->name_length) == 0;
 }
 
 static int check_params(const char *service, const struct hd_fetch_params *p)
 {
-    if (!p || p->size < sizeof(*p) || !p->queue || !p->name || p->name_length == 0 || p->name_length > HD_FETCH_NAME_MAX)
+    if (!p || p->size < sizeof(*p) || !p->queue || !p->name || p->name_length == 0 ||
+        p->name_length > HD_FETCH_NAME_MAX)
         return hd_error(-EINVAL, "a fetch needs a queue and a name of 1 to %d bytes", HD_FETCH_NAME_MAX);
     if (!service || !service[0] || strlen(service) > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
@@ -263,9 +264,7 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
         return hd_error(-EPROTO, "a reply to something that was not asked");
     if (error) {
         char cause[HD_CAUSE_MAX];
-        size_t n = length < sizeof(cause) - 1 ? length : sizeof(cause) - 1;
-        memcpy(cause, payload, n);
-        cause[n] = '\0';
+        hd_copy_text(cause, sizeof(cause), payload, length);
         f->error = error < 4096 ? -(int)error : -EIO;
         snprintf(f->cause, sizeof(f->cause), "%s", cause);
         if (!f->moving)
@@ -305,8 +304,8 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
         return f ? -ENOBUFS : hd_error(-EPROTO, "a segment of something that was not asked");
     int err = hd_rndv_accept(link, rndv, server_handle, &s->rts);
     bool first = f->announced == 0;
-    if (!err && (s->total == 0 || s->total > INT64_MAX || s->offset != f->announced || s->rts.length > s->total - s->offset ||
-                 (!first && s->total != f->total)))
+    if (!err && (s->total == 0 || s->total > INT64_MAX || s->offset != f->announced ||
+                 s->rts.length > s->total - s->offset || (!first && s->total != f->total)))
         err = hd_error(-EPROTO, "a segment that does not fit its block");
     if (err) {
         hd_rndv_free(link, rndv);
@@ -392,7 +391,8 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
     if (link->served_count >= link->mine.fetch_max)
         return hd_error(-EPROTO, "more than %u fetches at a time", link->mine.fetch_max);
     const char *service = (const char *)payload + sizeof(wire);
-    struct hd_fetch *f = create(link, false, service, wire.service_length, service + wire.service_length, wire.name_length);
+    struct hd_fetch *f =
+        create(link, false, service, wire.service_length, service + wire.service_length, wire.name_length);
     if (!f)
         return -ENOBUFS;
     f->handle = handle;
@@ -460,7 +460,8 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
         if (!err)
             f->state = FETCH_COMPLETE;
     } else if (f->sent == 0 && f->chunk_length == f->total && f->total <= link->eager_max) {
-        err = hd_link_post(link, HD_FRAME_REPLY, f->handle, 0, f->chunk ? f->chunk->base + f->chunk_offset : NULL, f->total);
+        err = hd_link_post(link, HD_FRAME_REPLY, f->handle, 0, f->chunk ? f->chunk->base + f->chunk_offset : NULL,
+                           f->total);
         if (!err)
             f->state = FETCH_COMPLETE;
     } else {
@@ -559,9 +560,10 @@ static int check_answer(const struct hd_fetch *f, uint64_t length)
 {
     if (f->client || f->state != FETCH_ASKED)
         return hd_error(-EINVAL, "this fetch cannot be answered");
-    return length <= f->link->peers.message_max ? 0 : hd_error(-EMSGSIZE, "%s takes at most %llu bytes in one fetch",
-                                                               f->link->peer,
-                                                               (unsigned long long)f->link->peers.message_max);
+    return length <= f->link->peers.message_max
+               ? 0
+               : hd_error(-EMSGSIZE, "%s takes at most %llu bytes in one fetch", f->link->peer,
+                          (unsigned long long)f->link->peers.message_max);
 }
 
 int hd_fetch_reply_buf(hd_fetch *f, hd_buf *buf, size_t offset, size_t length)
@@ -701,9 +703,9 @@ int hd_io_start(struct hd_engine *engine)
     if (!engine->io_threads)
         return hd_error(-ENOMEM, "out of memory");
     for (int64_t i = 0; i < engine->conf.fetch_io_threads; i++) {
-        int err = pthread_create(&engine->io_threads[i], NULL, io_run, engine);
+        int err = hd_thread_start(&engine->io_threads[i], "howdah-io", io_run, engine);
         if (err)
-            return hd_error(-err, "no I/O thread: %s", strerror(err));
+            return err;
         engine->io_count++;
     }
     return 0;

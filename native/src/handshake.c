@@ -175,7 +175,7 @@ static struct hd_link *existing(struct hd_engine *engine, const uint8_t *peer_id
 {
     struct hd_link *found = NULL;
     pthread_mutex_lock(&engine->lock);
-    for (struct hd_list *n = engine->links.next; n != &engine->links && !found; n = n->next) {
+    for (struct hd_list *n = engine->links.prev; n != &engine->links && !found; n = n->prev) {
         struct hd_link *link = hd_container(n, struct hd_link, in_engine);
         if (!atomic_load(&link->error) && memcmp(link->peer_id, peer_id, HD_ID_LENGTH) == 0 &&
             (!token || memcmp(link->token, token, HD_ID_LENGTH) == 0))
@@ -184,10 +184,7 @@ static struct hd_link *existing(struct hd_engine *engine, const uint8_t *peer_id
     pthread_mutex_unlock(&engine->lock);
     if (!found)
         return NULL;
-    hd_link_lock(found);
-    bool up = hd_link_usable(found) && found->state == HD_LINK_UP;
-    hd_link_unlock(found);
-    if (up)
+    if (hd_link_open_for_more(found))
         return found;
     hd_link_put(found);
     return NULL;
@@ -199,7 +196,8 @@ static int guard_of(struct greeting *g)
     int fd = fcntl(g->fd, F_DUPFD_CLOEXEC, 0);
     if (fd < 0)
         return hd_error(-errno, "no descriptor for the guard connection: %s", strerror(errno));
-    int on = 1, total = (int)(g->engine->conf.guard_timeout / 1000000), third = total / 3000 > 0 ? total / 3000 : 1, probes = 3;
+    int on = 1, total = (int)(g->engine->conf.guard_timeout / 1000000), third = total / 3000 > 0 ? total / 3000 : 1,
+        probes = 3;
     setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &third, sizeof(third));
     setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &third, sizeof(third));
@@ -209,8 +207,8 @@ static int guard_of(struct greeting *g)
 }
 
 /* A link and an endpoint for it, neither started. */
-static int prepare(struct greeting *g, struct hd_device *device, const char *address, const uint8_t *token, bool initiator,
-                   struct hd_link **link, struct hd_ep **ep)
+static int prepare(struct greeting *g, struct hd_device *device, const char *address, const uint8_t *token,
+                   bool initiator, struct hd_link **link, struct hd_ep **ep)
 {
     const char *transport = (device->inner ? device->inner : device)->ops->name;
     struct hd_link_params params = {.address = address,
@@ -489,7 +487,8 @@ static struct greeting *begin(struct hd_engine *engine, int fd, int64_t timeout)
     return g;
 }
 
-static int end(struct greeting *g, const char *who, int err, struct hd_connect_result *to, struct hd_connect_result *result)
+static int end(struct greeting *g, const char *who, int err, struct hd_connect_result *to,
+               struct hd_connect_result *result)
 {
     if (!err)
         *to = *result;

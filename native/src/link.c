@@ -15,7 +15,8 @@
 
 /* ---- life ---- */
 
-int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params, struct hd_link **out, struct hd_sink *sink)
+int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params, struct hd_link **out,
+                   struct hd_sink *sink)
 {
     struct hd_link *link = calloc(1, sizeof(*link));
     if (!link || !(link->buckets = calloc(16, sizeof(*link->buckets)))) {
@@ -25,9 +26,10 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
     pthread_mutex_init(&link->lock, NULL);
-    struct hd_list *lists[] = {&link->in_engine, &link->controls,   &link->controls_free, &link->tx_stalled, &link->todo,
-                               &link->ops_free,  &link->tx_frags,   &link->memory_wait,   &link->tx_fetches, &link->served,
-                               &link->tx_replies, &link->in_comm,   &link->sleeping};
+    struct hd_list *lists[] = {&link->in_engine,  &link->controls, &link->controls_free, &link->tx_stalled,
+                               &link->todo,       &link->ops_free, &link->tx_frags,      &link->memory_wait,
+                               &link->tx_fetches, &link->served,   &link->tx_replies,    &link->in_comm,
+                               &link->sleeping};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->bucket_count = 16;
@@ -42,7 +44,8 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     memcpy(link->peer_id, params->peer_id, HD_ID_LENGTH);
     memcpy(link->token, params->token, HD_ID_LENGTH);
     snprintf(link->address, sizeof(link->address), "%s", params->address);
-    snprintf(link->peer, sizeof(link->peer), "%s%s(%s)", params->address, params->address[0] ? " " : "", params->peer_name);
+    snprintf(link->peer, sizeof(link->peer), "%s%s(%s)", params->address, params->address[0] ? " " : "",
+             params->peer_name);
     *sink = (struct hd_sink){.frame = hd_link_frame, .done = hd_rndv_op_done, .arg = link};
     *out = link;
     return 0;
@@ -145,7 +148,8 @@ static void tear_down(struct hd_link *link)
     } else if (link->error != -ESHUTDOWN) {
         hd_count(engine->stats, links_failed, 1);
         hd_peer_count(link->counters, failures, 1);
-        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer, link->cause);
+        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer,
+               link->cause);
     }
     if (link->error == -EPROTO)
         hd_count(engine->stats, protocol_errors, 1);
@@ -197,6 +201,14 @@ bool hd_link_idle(const struct hd_link *link)
            hd_list_empty(&link->controls);
 }
 
+bool hd_link_open_for_more(struct hd_link *link)
+{
+    hd_link_lock(link);
+    bool open = hd_link_usable(link) && link->state == HD_LINK_UP && link->next_id < HD_LAST_STREAM;
+    hd_link_unlock(link);
+    return open;
+}
+
 void hd_link_close(hd_link *link)
 {
     hd_link_lock(link);
@@ -233,7 +245,8 @@ const char *hd_link_transport(hd_link *link)
 
 /* ---- sending ---- */
 
-int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload, size_t length)
+int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                 size_t length)
 {
     if (!hd_link_usable(link))
         return -ECONNRESET;
@@ -272,7 +285,8 @@ bool hd_link_can_send(const struct hd_link *link)
     return link->tx_credits > link->peers.credits / 8 && hd_list_empty(&link->controls);
 }
 
-void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload, size_t length)
+void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                     size_t length)
 {
     if (hd_list_empty(&link->controls) && hd_link_post(link, type, id, arg, payload, length) != -EAGAIN)
         return;
@@ -336,8 +350,8 @@ void hd_link_transmit(struct hd_link *link)
 
 bool hd_link_has_work(const struct hd_link *link)
 {
-    bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) || !hd_list_empty(&link->tx_frags) ||
-                    !hd_list_empty(&link->tx_stalled);
+    bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) ||
+                    !hd_list_empty(&link->tx_frags) || !hd_list_empty(&link->tx_stalled);
     return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) ||
            link->memory_stalled || link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
 }
@@ -484,18 +498,26 @@ void hd_link_disarm(struct hd_link *link)
 
 /* ---- finding links ---- */
 
-int hd_link_find(hd_engine *engine, const char *address, hd_link **out)
+/* The newest: an older one may be about to end. */
+static struct hd_link *newest_to(hd_engine *engine, const char *address)
 {
-    struct hd_link *found = NULL;
-    pthread_mutex_lock(&engine->lock);
-    for (struct hd_list *n = engine->links.next; n != &engine->links && !found; n = n->next) {
+    for (struct hd_list *n = engine->links.prev; n != &engine->links; n = n->prev) {
         struct hd_link *link = hd_container(n, struct hd_link, in_engine);
         if (link->initiator && !atomic_load(&link->error) && strcmp(link->address, address) == 0)
-            found = hd_link_ref(link);
+            return hd_link_ref(link);
     }
+    return NULL;
+}
+
+int hd_link_find(hd_engine *engine, const char *address, hd_link **out)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct hd_link *link = newest_to(engine, address);
     pthread_mutex_unlock(&engine->lock);
-    if (!found)
-        return hd_error(-ENOENT, "no link to %s", address);
-    *out = found;
-    return 0;
+    if (link && hd_link_open_for_more(link)) {
+        *out = link;
+        return 0;
+    }
+    hd_link_put(link);
+    return hd_error(-ENOENT, "no link to %s", address);
 }

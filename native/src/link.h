@@ -5,8 +5,8 @@
 /*
  * A link and what runs on it. Everything in here is guarded by the link's lock, unless a comment says otherwise.
  *
- * An error found deep in a call marks the link as doomed and lets the call unwind; hd_link_unlock() then tears it down, when no
- * function on the stack holds pointers into it.
+ * An error found deep in a call marks the link as doomed and lets the call unwind; hd_link_unlock() then tears it down,
+ * when no function on the stack holds pointers into it.
  */
 
 #include <howdah/fetch.h>
@@ -16,7 +16,8 @@
 #include "engine.h"
 #include "table.h"
 
-#define HD_MESSAGE_COST 64 /* bytes of window that a message takes besides its own */
+#define HD_LAST_STREAM  (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
+#define HD_MESSAGE_COST 64               /* bytes of window that a message takes besides its own */
 
 enum hd_link_state {
     HD_LINK_UP,
@@ -77,9 +78,9 @@ struct hd_link {
     /* progress */
     struct hd_comm *comm;
     struct hd_list in_comm;
-    struct hd_stream *poller;     /* the stream whose waiting thread polls */
+    struct hd_stream *poller; /* the stream whose waiting thread polls */
     _Atomic uint32_t poller_asleep;
-    struct hd_list sleeping;      /* streams with threads that wait for another one to poll */
+    struct hd_list sleeping; /* streams with threads that wait for another one to poll */
     _Atomic int queue_pollers;
     struct hd_spin spin;
     bool armed;
@@ -106,9 +107,9 @@ struct hd_stream {
     enum hd_protocol protocol;
 
     struct hd_msg *rx_first, **rx_last;
-    size_t rx_offset;      /* taken of the first message */
-    size_t rx_ready_bytes; /* of messages that are ready, for hd_available() */
-    size_t rx_held;        /* bytes of buffers held for messages of the queue, rendezvous only */
+    size_t rx_offset;            /* taken of the first message */
+    size_t rx_ready_bytes;       /* of messages that are ready, for hd_available() */
+    size_t rx_held;              /* bytes of buffers held for messages of the queue, rendezvous only */
     int64_t rx_window, rx_taken; /* what the peer may still send; what we took and did not tell */
     int64_t tx_window;
     size_t rndv_out; /* bytes of rendezvous under way */
@@ -144,7 +145,7 @@ struct hd_rndv {
     struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
     struct hd_msg *msg;
     struct hd_fetch *fetch;
-    struct hd_list node;   /* link->tx_frags or link->memory_wait */
+    struct hd_list node;     /* link->tx_frags or link->memory_wait */
     struct hd_list siblings; /* stream->tx_rndvs */
 };
 
@@ -174,7 +175,8 @@ struct hd_link_params {
 };
 
 /* A link without an endpoint yet; sink for it in *sink. */
-int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params, struct hd_link **link, struct hd_sink *sink);
+int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params, struct hd_link **link,
+                   struct hd_sink *sink);
 /* Takes over the endpoint and starts serving the link. */
 void hd_link_start(struct hd_link *link, struct hd_ep *ep);
 /* For a link that was not started. */
@@ -192,17 +194,21 @@ static inline bool hd_link_usable(const struct hd_link *link)
     return !link->doomed && link->state != HD_LINK_DOWN;
 }
 bool hd_link_idle(const struct hd_link *link);
+/* Whether new streams and fetches may start on it; takes the lock. */
+bool hd_link_open_for_more(struct hd_link *link);
 /* Tears down what is left of a link that is down. @return true if the endpoint is gone. */
 bool hd_link_reap(struct hd_link *link);
 
 /* Sends a frame now. @return -EAGAIN without credits or room; -ECONNRESET, with the link doomed. */
-int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload, size_t length);
+int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                 size_t length);
 /* Sends a frame now or as soon as there are credits; at most HD_CAUSE_MAX bytes of payload. */
-void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload, size_t length);
+void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                     size_t length);
 /* Whether a frame with data may go now: credits beyond the reserve for control frames, and none of those waiting. */
 bool hd_link_can_send(const struct hd_link *link);
-/* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the transport had no
- * room. Nobody will say when that is over, so the communication thread looks again. */
+/* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the
+ * transport had no room. Nobody will say when that is over, so the communication thread looks again. */
 bool hd_link_has_work(const struct hd_link *link);
 /* Takes what arrived, starts and finishes what can be. */
 void hd_link_progress(struct hd_link *link);
@@ -256,7 +262,8 @@ void hd_rndv_destroy_all(struct hd_link *link);
 
 int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *payload, size_t length);
 int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, const void *payload, size_t length);
-int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle, const struct hd_segment *segment);
+int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle,
+                        const struct hd_segment *segment);
 void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
 /* Gets memory for the block. */
 int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);

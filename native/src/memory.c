@@ -18,7 +18,7 @@ int hd_class_of(size_t size)
 {
     if (size <= HD_CLASS_MIN)
         return 0;
-    int log = 63 - __builtin_clzll(size - 1);              /* size is in (2^log, 2^(log+1)] */
+    int log = 63 - __builtin_clzll(size - 1);               /* size is in (2^log, 2^(log+1)] */
     int quarter = (int)(((size - 1) >> (log - 2)) & 3) + 1; /* rounded up within the doubling */
     return (log - 8) * 4 + quarter;
 }
@@ -264,7 +264,8 @@ static void small_free(struct hd_arena *arena, struct hd_buf *buf)
 static int large_alloc(struct hd_arena *arena, size_t size, hd_buf **out)
 {
     if (size > arena->limit)
-        return hd_error(-ENOBUFS, "a buffer of %zu bytes is above %s=%zu", size, HD_KEY_PREFIX "memory.limit", arena->limit);
+        return hd_error(-ENOBUFS, "a buffer of %zu bytes is above %s=%zu", size, HD_KEY_PREFIX "memory.limit",
+                        arena->limit);
     uint32_t count = (uint32_t)((size + arena->unit - 1) / arena->unit);
     struct hd_slab *slab;
     uint32_t unit;

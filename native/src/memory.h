@@ -3,9 +3,10 @@
 #define HD_MEMORY_H
 
 /*
- * Buffer memory. An arena takes slabs (memfd mappings, so that other processes can map them too) from the system up to a
- * hard limit. A slab is divided into units of 64 KB (or a page, if that is larger). Small buffers share a span of
- * four units and have four size classes per doubling; larger ones are runs of units; those above a slab get one of their own.
+ * Buffer memory. An arena takes slabs (memfd mappings, so that other processes can map them too) from the system up to
+ * a hard limit. A slab is divided into units of 64 KB (or a page, if that is larger). Small buffers share a span of
+ * four units and have four size classes per doubling; larger ones are runs of units; those above a slab get one of
+ * their own.
  *
  * All bookkeeping is outside the slabs: a peer process that maps them may scribble over data, never over lists.
  */
@@ -29,7 +30,7 @@ struct hd_slab {
     char *base;
     size_t size;
     int fd;
-    uint32_t id; /* never used again after the slab is gone */
+    uint32_t id;    /* never used again after the slab is gone */
     bool huge, own; /* own: holds one large buffer */
     uint32_t units, units_free;
     /* Per device: its registration. A device that could not register the slab leaves `registered` false; buffers in it
@@ -83,7 +84,7 @@ struct hd_arena {
     struct hd_slab_user users[HD_DEVICES_MAX];
     unsigned user_count;
     struct hd_stats *stats; /* the arena's: it must live as long as the last buffer */
-    _Atomic uint64_t live; /* buffers out, plus one for the engine */
+    _Atomic uint64_t live;  /* buffers out, plus one for the engine */
 };
 
 /* Takes over `stats` (from malloc) on success. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * Communication threads. Each owns a share of the links: it watches their guards, serves them while no program thread polls them, and
- * buries them. A thread sleeps in epoll_wait() and is woken by guards, by transports' event descriptors, and by its kick.
+ * Communication threads. Each owns a share of the links: it watches their guards, serves them while no program thread
+ * polls them, and buries them. A thread sleeps in epoll_wait() and is woken by guards, by transports' event
+ * descriptors, and by its kick.
  *
- * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication thread is told
- * once, and then looks every poll.handover whether the link was left alone and must be armed again.
+ * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
+ * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again.
  */
 
 #include <fcntl.h>
@@ -300,8 +301,8 @@ void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
     int64_t end = hd_now() + engine->conf.poll_spin;
     if (deadline != HD_FOREVER && deadline < end)
         end = deadline;
-    for (unsigned i = 1; taken && !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
-         i++) {
+    for (unsigned i = 1;
+         taken && !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken); i++) {
         for (unsigned j = 0; j < taken; j++)
             if (links[j]->ep->ops->pending(links[j]->ep) && pthread_mutex_trylock(&links[j]->lock) == 0) {
                 hd_link_progress(links[j]);
@@ -338,8 +339,7 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
     if (comm->epoll_fd < 0 || comm->kick_fd < 0)
         return hd_error(-errno, "no descriptors for a communication thread: %s", strerror(errno));
     watch(comm, comm->kick_fd, 0, EPOLLIN);
-    int err = pthread_create(&comm->thread, NULL, run, comm);
-    return err ? hd_error(-err, "no communication thread: %s", strerror(err)) : 0;
+    return hd_thread_start(&comm->thread, "howdah-comm", run, comm);
 }
 
 static void comm_close(struct hd_comm *comm)

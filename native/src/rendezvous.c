@@ -7,8 +7,8 @@
  *   WRITE   RTS ->  <- CTS  we write the receiver's memory in chunks, DONE ->
  *   COPY    RTS ->  <- CTS  we send frames with the bytes,            DONE ->
  *
- * The sender wishes, the receiver decides: it falls back to COPY when the transport or a slab that could not be registered leaves
- * nothing else.
+ * The sender wishes, the receiver decides: it falls back to COPY when the transport or a slab that could not be
+ * registered leaves nothing else.
  */
 
 #include <stdlib.h>
@@ -246,8 +246,9 @@ void hd_rndv_transmit(struct hd_link *link)
 int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, const struct hd_rts *rts)
 {
     bool readable = link->ep->caps & HD_CAP_GET;
-    if (handle == 0 || handle > UINT32_MAX || rts->length == 0 || rts->length > link->mine.message_max || rts->reserved ||
-        rts->mode < HD_MODE_READ || rts->mode > HD_MODE_COPY || (rts->mode == HD_MODE_READ && !readable))
+    if (handle == 0 || handle > UINT32_MAX || rts->length == 0 || rts->length > link->mine.message_max ||
+        rts->reserved || rts->mode < HD_MODE_READ || rts->mode > HD_MODE_COPY ||
+        (rts->mode == HD_MODE_READ && !readable))
         return hd_error(-EPROTO, "a request-to-send that makes no sense");
     rndv->peer_handle = (uint32_t)handle;
     rndv->length = rts->length;

@@ -144,7 +144,8 @@ bool hd_ring_pending(struct hd_ep *base)
 {
     struct hd_ring_ep *ep = (struct hd_ring_ep *)base;
     /* rx_head belongs to whoever holds the link's lock; a stale look only costs or saves a turn */
-    return atomic_load_explicit(&ep->rx->tail, memory_order_acquire) != __atomic_load_n(&ep->rx_head, __ATOMIC_RELAXED) ||
+    return atomic_load_explicit(&ep->rx->tail, memory_order_acquire) !=
+               __atomic_load_n(&ep->rx_head, __ATOMIC_RELAXED) ||
            hd_ring_peer_closed(ep);
 }
 

@@ -5,9 +5,9 @@
 /*
  * A pair of frame rings in memory that both ends of a link see: the common part of the self and shm transports.
  *
- * Each direction has one producer and one consumer (the link locks see to that). Positions count bytes and never wrap; a record
- * is a struct hd_frame, its payload, and padding to 32 bytes, and does not cross the end of the ring. The other end may be hostile:
- * positions and lengths read from shared memory are copied once, then checked.
+ * Each direction has one producer and one consumer (the link locks see to that). Positions count bytes and never wrap;
+ * a record is a struct hd_frame, its payload, and padding to 32 bytes, and does not cross the end of the ring. The
+ * other end may be hostile: positions and lengths read from shared memory are copied once, then checked.
  *
  * Waking the consumer costs the producer a fence and a load unless the consumer asked for it in `notify`.
  */

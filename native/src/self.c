@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The transport of an engine to itself: two endpoints over private memory. Besides serving processes that connect to themselves
- * it is the smallest complete transport to read. */
+/* The transport of an engine to itself: two endpoints over private memory. Besides serving processes that connect to
+ * themselves it is the smallest complete transport to read. */
 
 #include <pthread.h>
 #include <stdlib.h>

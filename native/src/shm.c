@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /*
- * The transport between processes of one host. Frames go through rings in a memfd; memory of the peer is read and written through
- * mappings of its slabs, so that a large transfer is one copy.
+ * The transport between processes of one host. Frames go through rings in a memfd; memory of the peer is read and
+ * written through mappings of its slabs, so that a large transfer is one copy.
  *
  * The two ends meet on a Unix socket in the abstract name space, which also tells apart containers with network name
- * spaces of their own. The socket stays: it brings descriptors of slabs, and its end says that the peer's mappings are no longer in use.
+ * spaces of their own. The socket stays: it brings descriptors of slabs, and its end says that the peer's mappings are
+ * no longer in use.
  *
  * Trust: slabs are mapped only between processes of the same user, who could read each other's memory anyway. Across
- * users everything is copied through the rings. What the peer sends is sealed against shrinking, or it is refused: a mapping that
- * shrinks would kill us.
+ * users everything is copied through the rings. What the peer sends is sealed against shrinking, or it is refused: a
+ * mapping that shrinks would kill us.
  */
 
 #include <fcntl.h>

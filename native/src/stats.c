@@ -50,7 +50,8 @@ static void sweep(const char *dir)
     for (struct dirent *entry = d ? readdir(d) : NULL; entry; entry = readdir(d)) {
         long pid;
         int number, length = 0;
-        if (sscanf(entry->d_name, "howdah-%ld-%d.stats%n", &pid, &number, &length) != 2 || entry->d_name[length] || !length)
+        if (sscanf(entry->d_name, "howdah-%ld-%d.stats%n", &pid, &number, &length) != 2 || entry->d_name[length] ||
+            !length)
             continue;
         struct hd_stats_header header;
         int fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -68,7 +69,8 @@ static void sweep(const char *dir)
 static int create_file(struct hd_stats *stats, const char *dir, char *why, size_t size)
 {
     static atomic_int counter;
-    snprintf(stats->path, sizeof(stats->path), "%s/howdah-%d-%d.stats", dir, (int)getpid(), atomic_fetch_add(&counter, 1));
+    snprintf(stats->path, sizeof(stats->path), "%s/howdah-%d-%d.stats", dir, (int)getpid(),
+             atomic_fetch_add(&counter, 1));
     unlink(stats->path); /* of an earlier process with our number */
     int fd = open(stats->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
     /* posix_fallocate and not ftruncate: a full file system must be an error here, not a SIGBUS later */
@@ -122,7 +124,8 @@ int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, u
     }
     if (fd < 0)
         stats->path[0] = '\0';
-    stats->map = mmap(NULL, stats->map_size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
+    stats->map =
+        mmap(NULL, stats->map_size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
     int err = stats->map == MAP_FAILED ? errno : 0;
     if (fd >= 0)
         close(fd);

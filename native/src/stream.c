@@ -76,8 +76,8 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
     stream->rx_window = (int64_t)link->mine.window;
     stream->tx_window = (int64_t)link->peers.window;
     stream->readable_wanted = true;
-    struct hd_list *lists[] = {&stream->tx_rndvs, &stream->tx_node, &stream->sleep_node, &stream->readable.link,
-                               &stream->writable.link, &stream->accepted.link};
+    struct hd_list *lists[] = {&stream->tx_rndvs,      &stream->tx_node,       &stream->sleep_node,
+                               &stream->readable.link, &stream->writable.link, &stream->accepted.link};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     stream->readable.event = (struct hd_event){.type = HD_EVENT_READABLE, .stream = stream};
@@ -135,7 +135,8 @@ static int failure(struct hd_stream *stream)
         const char *why = stream->remote_error == ENOENT   ? "has no such service"
                           : stream->remote_error == EMFILE ? "does not accept more streams"
                                                            : "closed the stream";
-        return hd_error(stream->remote_error == ENOENT || stream->remote_error == EMFILE ? -stream->remote_error : -ECONNRESET,
+        return hd_error(stream->remote_error == ENOENT || stream->remote_error == EMFILE ? -stream->remote_error
+                                                                                         : -ECONNRESET,
                         "%s %s (%s)", stream->link->peer, why, stream->service);
     }
     return hd_link_failure(stream->link);
@@ -176,7 +177,8 @@ static int may_open(struct hd_link *link)
         return hd_link_failure(link);
     if (link->stream_count - link->peer_stream_count >= link->peers.stream_max)
         return hd_error(-EMFILE, "%s accepts no more than %u streams", link->peer, link->peers.stream_max);
-    return link->next_id > UINT32_MAX - 2 ? hd_error(-EMFILE, "stream numbers of the link are used up; connect again") : 0;
+    return link->next_id > UINT32_MAX - 2 ? hd_error(-EMFILE, "stream numbers of the link are used up; connect again")
+                                          : 0;
 }
 
 int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *params, hd_stream **out)
@@ -298,8 +300,8 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, int64
 }
 
 /* A refusal by the transport in spite of credits is rare; then it is tried again like a lack of credits. */
-static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, uint64_t arg, const void *payload, size_t length,
-                           const struct sending *s, int64_t deadline)
+static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, uint64_t arg, const void *payload,
+                           size_t length, const struct sending *s, int64_t deadline)
 {
     for (;;) {
         int err = await_send(stream, s->length, s->eager, deadline);
@@ -401,15 +403,17 @@ int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
 
 ssize_t hd_write(hd_stream *stream, const void *data, size_t length, int64_t timeout)
 {
-    int64_t deadline = hd_deadline(timeout);
+    int64_t deadline = hd_deadline(timeout), left = timeout;
     size_t piece_max = stream->link->engine->conf.chunk_size, done = 0;
     if (piece_max < stream->link->eager_max)
         piece_max = stream->link->eager_max;
     while (done < length) {
         size_t n = length - done < piece_max ? length - done : piece_max;
-        int64_t left = deadline <= 0 ? deadline : deadline - hd_now();
-        int err = left < 0 && left != HD_FOREVER ? hd_error(-ETIMEDOUT, "%s: not all was written in time", stream->link->peer)
-                                                 : hd_send(stream, (const char *)data + done, n, left);
+        if (deadline > 0)
+            left = deadline - hd_now();
+        int err = deadline > 0 && left <= 0
+                      ? hd_error(-ETIMEDOUT, "%s: not all was written in time", stream->link->peer)
+                      : hd_send(stream, (const char *)data + done, n, left);
         if (err)
             return done ? (ssize_t)done : err;
         done += n;
@@ -458,7 +462,8 @@ static void drop_first(struct hd_stream *stream)
     free(msg);
 }
 
-/* The stream that a frame of the peer is for. False with *err set if there never was one, or *err 0 if it was closed here. */
+/* The stream that a frame of the peer is for. False with *err set if there never was one, or *err 0 if it was closed
+ * here. */
 static bool expect(struct hd_link *link, uint32_t id, struct hd_stream **stream, int *err)
 {
     *err = 0;

@@ -2,8 +2,8 @@
 #ifndef HD_TABLE_H
 #define HD_TABLE_H
 
-/* Handles that go over the wire in place of pointers: 20 bits of index, 12 bits that change with each use of the slot, so that
- * a stale or invented handle finds nothing. 0 is never a handle. */
+/* Handles that go over the wire in place of pointers: 20 bits of index, 12 bits that change with each use of the slot,
+ * so that a stale or invented handle finds nothing. 0 is never a handle. */
 
 #include <stdint.h>
 
@@ -11,7 +11,7 @@ struct hd_table {
     struct {
         void *object;
         uint32_t generation, next_free;
-    } *slots;
+    } * slots;
     uint32_t room, free, used;
 };
 

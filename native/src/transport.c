@@ -137,8 +137,8 @@ static int no_event_fd(struct hd_ep *ep)
 void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transport_ops *ops)
 {
     *full = *ops;
-#define FILL(op, otherwise)                                                                                  \
-    if (!full->op)                                                                                           \
+#define FILL(op, otherwise)                                                                                            \
+    if (!full->op)                                                                                                     \
     full->op = otherwise
     FILL(probe, no_obstacle);
     FILL(device_open, device_nothing);
@@ -197,8 +197,8 @@ static int open_bare(const struct hd_transport_ops *ops, const struct hd_device 
 
 static bool faults_wanted(const struct hd_conf *c)
 {
-    return c->fault_drop_rate > 0 || c->fault_delay_rate > 0 || c->fault_duplicate_rate > 0 || c->fault_register_rate > 0 ||
-           c->fault_error_rate > 0 || c->fault_corrupt_rate > 0 || c->fault_slow_rate > 0;
+    return c->fault_drop_rate > 0 || c->fault_delay_rate > 0 || c->fault_duplicate_rate > 0 ||
+           c->fault_register_rate > 0 || c->fault_error_rate > 0 || c->fault_corrupt_rate > 0 || c->fault_slow_rate > 0;
 }
 
 int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **out)

@@ -3,11 +3,13 @@
 #define HD_TRANSPORT_H
 
 /*
- * What the engine asks of a transport. A transport is one const table of operations, registered by name in transport.c. Operations
- * that a transport leaves out are filled in by hd_transport_find() with ones that say "not supported", so no caller tests for NULL.
+ * What the engine asks of a transport. A transport is one const table of operations, registered by name in transport.c.
+ * Operations that a transport leaves out are filled in by hd_transport_find() with ones that say "not supported", so no
+ * caller tests for NULL.
  *
- * A device is a transport opened by an engine. An endpoint is one end of a link. Operations on an endpoint are called with
- * the link's lock held, except where it says otherwise; upcalls through the sink come from inside progress() or get()/put() only.
+ * A device is a transport opened by an engine. An endpoint is one end of a link. Operations on an endpoint are called
+ * with the link's lock held, except where it says otherwise; upcalls through the sink come from inside progress() or
+ * get()/put() only.
  */
 
 #include "memory.h"
@@ -25,9 +27,9 @@ enum {
 
 /* Where an endpoint hands what arrives. */
 struct hd_sink {
-    /* A frame. The header was copied; the payload is only valid during the call and a hostile peer may change it meanwhile.
-     * `owner`, if not NULL, is a buffer around the payload that may be kept by taking a reference. -ENOBUFS: not taken, to be given
-     * again by a later progress(); other errors end the link. */
+    /* A frame. The header was copied; the payload is only valid during the call and a hostile peer may change it
+     * meanwhile. `owner`, if not NULL, is a buffer around the payload that may be kept by taking a reference. -ENOBUFS:
+     * not taken, to be given again by a later progress(); other errors end the link. */
     int (*frame)(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
     /* A get() or put() ended. */
     void (*done)(void *arg, uint64_t cookie, int status);
@@ -80,7 +82,8 @@ struct hd_transport_ops {
     int (*answer)(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
     int (*finish)(struct hd_ep *ep, int64_t deadline);
 
-    /* What this peer must be told to access `buf->base + offset`. Fails if it cannot (the slab is not registered, say). */
+    /* What this peer must be told to access `buf->base + offset`. Fails if it cannot (the slab is not registered, say).
+     */
     int (*locate)(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address);
 
     /* 0; -EAGAIN: no room now; other errors: the link is lost. */
@@ -93,7 +96,8 @@ struct hd_transport_ops {
     int (*progress)(struct hd_ep *ep, int budget);
     /* Whether progress() would find something. Cheap, without the lock. */
     bool (*pending)(struct hd_ep *ep);
-    /* Sleeps until something is pending, wake() or the timeout, or `*word` is not `seen`. Without the lock, one thread at a time. */
+    /* Sleeps until something is pending, wake() or the timeout, or `*word` is not `seen`. Without the lock, one thread
+     * at a time. */
     void (*wait)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
     void (*wake)(struct hd_ep *ep);
     /* Asks for event_fd() to become readable with the next arrival. @return false: something is pending, not armed. */
@@ -101,8 +105,9 @@ struct hd_transport_ops {
     void (*disarm)(struct hd_ep *ep);
     int (*event_fd)(struct hd_ep *ep);
 
-    /* The end comes in four steps. close(): the peer shall notice; nothing is posted any more. retire(): called once no get() or put() of
-     * ours runs; the peer may then reuse its memory. quiet(): whether the peer will not touch our memory any more. destroy(). */
+    /* The end comes in four steps. close(): the peer shall notice; nothing is posted any more. retire(): called once no
+     * get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether the peer will not touch our
+     * memory any more. destroy(). */
     void (*close)(struct hd_ep *ep);
     void (*retire)(struct hd_ep *ep);
     bool (*quiet)(struct hd_ep *ep);
@@ -115,8 +120,8 @@ struct hd_device {
     struct hd_arena *arena;
     struct hd_stats *stats;
     const uint8_t *engine_id;
-    unsigned index; /* in hd_slab.device[] */
-    void *data;     /* the transport's */
+    unsigned index;          /* in hd_slab.device[] */
+    void *data;              /* the transport's */
     struct hd_device *inner; /* of an interceptor */
 };
 

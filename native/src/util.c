@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <sys/random.h>
@@ -120,6 +121,22 @@ int hd_random_bytes(void *data, size_t length)
         if (n > 0)
             done += (size_t)n;
     }
+    return 0;
+}
+
+int hd_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
+    sigset_t most, before;
+    sigfillset(&most);
+    for (size_t i = 0; i < HD_COUNT(faults); i++)
+        sigdelset(&most, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &most, &before);
+    int err = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err)
+        return hd_error(-err, "cannot start a thread: %s", strerror(err));
+    pthread_setname_np(*thread, name);
     return 0;
 }
 

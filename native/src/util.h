@@ -5,6 +5,7 @@
 /* Small things that everything uses: errors in words, clock, lists, checksums, random numbers. */
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <time.h>
@@ -13,7 +14,7 @@
 
 #define HD_CACHE_LINE 128 /* POWER's; twice x86's, which also keeps adjacent-line prefetch apart */
 
-#define hd_container(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define hd_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define HD_COUNT(array)                 (sizeof(array) / sizeof((array)[0]))
 
 /* Sets hd_last_error() and returns `error`, so that a function can end with `return hd_error(-EINVAL, ...)`. */
@@ -89,8 +90,8 @@ static inline void hd_list_remove(struct hd_list *node)
     hd_list_init(node);
 }
 
-/* Futex words. `shared` when another process maps the word too. Returns at wake-up, change, signal or timeout (relative,
- * HD_FOREVER never); the caller looks again. */
+/* Futex words. `shared` when another process maps the word too. Returns at wake-up, change, signal or timeout
+ * (relative, HD_FOREVER never); the caller looks again. */
 void hd_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t timeout, bool shared);
 void hd_futex_wake(_Atomic uint32_t *word, int count, bool shared);
 
@@ -106,6 +107,9 @@ static inline uint64_t hd_random_next(uint64_t *state)
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
     return z ^ (z >> 31);
 }
+
+/* Starts a thread of ours: named, and with signals left to the program's own threads (a JVM's, say). @return 0 or -errno. */
+int hd_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* Number of processors that this process may use. */
 int hd_processors(void);

@@ -6,8 +6,8 @@
 
 #include <limits.h>
 
-/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the stream, so that
- * nothing that happens in between is slept over. */
+/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
+ * stream, so that nothing that happens in between is slept over. */
 void hd_stream_notify(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;

@@ -4,8 +4,8 @@
 #include <howdah/fetch.h>
 #include <howdah/link.h>
 
-/* Begins with a byte that neither "hrpc", nor HDFS's version, nor a length of Netty's can begin with, and has the line ends
- * that a text-mode copy would damage. */
+/* Begins with a byte that neither "hrpc", nor HDFS's version, nor a length of Netty's can begin with, and has the line
+ * ends that a text-mode copy would damage. */
 static const uint8_t magic[HD_MAGIC_LENGTH] = {0x8e, 'H', 'O', 'W', 'D', '\r', '\n', 0x1a};
 
 /* ---- frames ---- */
@@ -40,8 +40,8 @@ bool hd_frame_valid(const struct hd_frame *frame, size_t payload_max)
         [HD_FRAME_CANCEL] = {0, 0},
         [HD_FRAME_RETIRE] = {0, 0},
     };
-    return frame->type >= HD_FRAME_CREDIT && frame->type < HD_FRAME_TYPES && frame->flags == 0 && frame->reserved == 0 &&
-           frame->length <= payload_max && frame->length >= payload[frame->type].low &&
+    return frame->type >= HD_FRAME_CREDIT && frame->type < HD_FRAME_TYPES && frame->flags == 0 &&
+           frame->reserved == 0 && frame->length <= payload_max && frame->length >= payload[frame->type].low &&
            frame->length <= payload[frame->type].high;
 }
 
@@ -94,10 +94,8 @@ size_t hd_note_encode(const struct hd_note *note, uint8_t *bytes)
         at = part(at, note->attach ? PART_ATTACH : PART_TOKEN, note->token, HD_ID_LENGTH);
     if (note->refused)
         at = part(at, PART_REFUSED, note->reason, strnlen(note->reason, HD_CAUSE_MAX - 1));
-    struct hd_note_head head = {.major = HD_WIRE_MAJOR,
-                                .minor = HD_WIRE_MINOR,
-                                .kind = (uint16_t)note->kind,
-                                .length = (uint32_t)(at - body)};
+    struct hd_note_head head = {
+        .major = HD_WIRE_MAJOR, .minor = HD_WIRE_MINOR, .kind = (uint16_t)note->kind, .length = (uint32_t)(at - body)};
     memcpy(head.magic, magic, sizeof(magic));
     memcpy(bytes, &head, sizeof(head));
     return (size_t)(at - bytes);
@@ -117,12 +115,12 @@ int hd_note_head_decode(const uint8_t bytes[sizeof(struct hd_note_head)], enum h
     return (int)head.length;
 }
 
-/* Copies text of the peer; what could fool a terminal or a log becomes '?'. */
-static void copy_text(char *to, size_t size, const uint8_t *from, size_t length)
+void hd_copy_text(char *to, size_t size, const void *from, size_t length)
 {
+    const unsigned char *bytes = from;
     size_t n = length < size - 1 ? length : size - 1;
     for (size_t i = 0; i < n; i++)
-        to[i] = from[i] >= 0x20 && from[i] < 0x7f ? (char)from[i] : '?';
+        to[i] = bytes[i] >= 0x20 && bytes[i] < 0x7f ? (char)bytes[i] : '?';
     to[n] = '\0';
 }
 
@@ -133,7 +131,7 @@ static bool decode_offer(struct hd_note *note, const uint8_t *bytes, size_t leng
         return false;
     if (note->offer_count == HD_OFFERS_MAX)
         return true; /* a later version may know more transports */
-    copy_text(offer->name, sizeof(offer->name), bytes, strnlen((const char *)bytes, sizeof(offer->name) - 1));
+    hd_copy_text(offer->name, sizeof(offer->name), bytes, strnlen((const char *)bytes, sizeof(offer->name) - 1));
     offer->length = (uint16_t)(length - sizeof(offer->name));
     memcpy(offer->blob, bytes + sizeof(offer->name), offer->length);
     note->offer_count++;
@@ -147,7 +145,7 @@ static bool decode_part(struct hd_note *note, unsigned kind, const uint8_t *byte
         memcpy(note->engine, bytes, length == HD_ID_LENGTH ? HD_ID_LENGTH : 0);
         return length == HD_ID_LENGTH;
     case PART_NAME:
-        copy_text(note->name, sizeof(note->name), bytes, length);
+        hd_copy_text(note->name, sizeof(note->name), bytes, length);
         return true;
     case PART_LIMITS:
         memcpy(&note->limits, bytes, length >= sizeof(note->limits) ? sizeof(note->limits) : 0);
@@ -161,7 +159,7 @@ static bool decode_part(struct hd_note *note, unsigned kind, const uint8_t *byte
         return length == HD_ID_LENGTH;
     case PART_REFUSED:
         note->refused = true;
-        copy_text(note->reason, sizeof(note->reason), bytes, length);
+        hd_copy_text(note->reason, sizeof(note->reason), bytes, length);
         return true;
     default:
         return true;
@@ -171,9 +169,9 @@ static bool decode_part(struct hd_note *note, unsigned kind, const uint8_t *byte
 static bool limits_sane(const struct hd_limits *l)
 {
     return l->frame_max >= HD_FRAME_MIN_PAYLOAD && l->frame_max <= (1U << 20) &&
-           l->local_frame_max >= HD_FRAME_MIN_PAYLOAD && l->local_frame_max <= (1U << 20) && l->credits >= 16 && l->credits <= 4096 &&
-           l->stream_max >= 1 && l->fetch_max >= 1 && l->window >= 4096 && l->window <= (1ULL << 30) &&
-           l->message_max >= 65536 && l->message_max <= INT32_MAX && l->checksum <= 1;
+           l->local_frame_max >= HD_FRAME_MIN_PAYLOAD && l->local_frame_max <= (1U << 20) && l->credits >= 16 &&
+           l->credits <= 4096 && l->stream_max >= 1 && l->fetch_max >= 1 && l->window >= 4096 &&
+           l->window <= (1ULL << 30) && l->message_max >= 65536 && l->message_max <= INT32_MAX && l->checksum <= 1;
 }
 
 static bool complete(const struct hd_note *note, unsigned seen)

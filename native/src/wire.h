@@ -3,9 +3,9 @@
 #define HD_WIRE_H
 
 /*
- * What goes over the wire: the greeting on the TCP connection, and the frames on a link. docs/design/engine.md describes both.
- * Everything here decodes bytes of a peer that is taken for hostile: lengths are checked before use, nothing is trusted, nothing
- * allocated.
+ * What goes over the wire: the greeting on the TCP connection, and the frames on a link. docs/design/engine.md
+ * describes both. Everything here decodes bytes of a peer that is taken for hostile: lengths are checked before use,
+ * nothing is trusted, nothing allocated.
  */
 
 #include <assert.h>
@@ -80,7 +80,8 @@ struct hd_segment {
 
 uint32_t hd_frame_checksum(const struct hd_frame *frame, const void *payload);
 
-/* Whether the header makes sense by itself: known type, zero reserved fields, payload length that this type can have. */
+/* Whether the header makes sense by itself: known type, zero reserved fields, payload length that this type can have.
+ */
 bool hd_frame_valid(const struct hd_frame *frame, size_t payload_max);
 
 /* ---- greeting ---- */
@@ -125,9 +126,9 @@ struct hd_offer {
 /* All notes in one shape; each kind uses some of the members. */
 struct hd_note {
     enum hd_note_kind kind;
-    uint8_t engine[HD_ID_LENGTH]; /* CLIENT, SERVER */
-    char name[HD_NAME_MAX];       /* CLIENT, SERVER: who, for people */
-    struct hd_limits limits;      /* CLIENT, SERVER */
+    uint8_t engine[HD_ID_LENGTH];          /* CLIENT, SERVER */
+    char name[HD_NAME_MAX];                /* CLIENT, SERVER: who, for people */
+    struct hd_limits limits;               /* CLIENT, SERVER */
     struct hd_offer offers[HD_OFFERS_MAX]; /* CLIENT, SERVER: transports; CHOICE, ANSWER: the one with its address */
     unsigned offer_count;
     uint8_t token[HD_ID_LENGTH]; /* CHOICE: names the link */
@@ -142,8 +143,12 @@ size_t hd_note_encode(const struct hd_note *note, uint8_t *bytes);
 /* Checks a header. @return body length, or -EPROTO. */
 int hd_note_head_decode(const uint8_t head[sizeof(struct hd_note_head)], enum hd_note_kind expected);
 
-/* Decodes a body; unknown parts are skipped, so that later versions can add some. -EPROTO if it is malformed or lacks a part. */
+/* Decodes a body; unknown parts are skipped, so that later versions can add some. -EPROTO if it is malformed or lacks a
+ * part. */
 int hd_note_decode(const uint8_t *body, size_t length, enum hd_note_kind kind, struct hd_note *note);
+
+/* Copies text of the peer and ends it; what could fool a terminal or a log becomes '?'. */
+void hd_copy_text(char *to, size_t size, const void *from, size_t length);
 
 /* Whether the bytes can begin a client's greeting. */
 bool hd_magic_matches(const void *bytes, size_t length);

@@ -71,7 +71,8 @@ static void *accept_run(void *arg)
     return NULL;
 }
 
-int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_result *client, struct hd_connect_result *server)
+int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_result *client,
+                 struct hd_connect_result *server)
 {
     pthread_t thread;
     struct hd_connect_result ignored = {.size = sizeof(ignored)};

@@ -16,16 +16,16 @@
 #include <cmocka.h>
 #include <howdah/howdah.h>
 
-#define SECOND  ((int64_t)1000000000)
-#define MILLI   ((int64_t)1000000)
+#define SECOND   ((int64_t)1000000000)
+#define MILLI    ((int64_t)1000000)
 #define PATIENCE (20 * SECOND) /* longer than anything takes, even under a sanitizer */
 
 /* Fails with the engine's own words. */
-#define assert_ok(call)                                                                                      \
-    do {                                                                                                     \
-        long long result_ = (long long)(call);                                                               \
-        if (result_ < 0)                                                                                     \
-            fail_msg("%s: %lld (%s)", #call, result_, hd_last_error());                                      \
+#define assert_ok(call)                                                                                                \
+    do {                                                                                                               \
+        long long result_ = (long long)(call);                                                                         \
+        if (result_ < 0)                                                                                               \
+            fail_msg("%s: %lld (%s)", #call, result_, hd_last_error());                                                \
     } while (0)
 
 /* The transport under test: the program's first argument. Sets it for test_engine(). */
@@ -50,7 +50,8 @@ void pair_open(struct pair *pair, const char *const *options);
 void pair_close(struct pair *pair);
 
 /* One more connection between the two engines. @return hd_connect()'s result; `server` may be NULL. */
-int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_result *client, struct hd_connect_result *server);
+int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_result *client,
+                 struct hd_connect_result *server);
 
 /* A stream to "test" and its other end. */
 void pair_stream(struct pair *pair, const struct hd_stream_params *params, hd_stream **client, hd_stream **server);

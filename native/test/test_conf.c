@@ -36,12 +36,14 @@ static void values_are_read(void **state)
     static const struct {
         const char *key, *text, *printed;
     } good[] = {
-        {"chunk.size", "1048576", "1m"},       {"chunk.size", "64k", "64k"},      {"chunk.size", "64 KB", "64k"},
-        {"chunk.size", "5000", "5000"},        {"poll.spin", "50us", "50us"},     {"poll.spin", "1", "1ms"},
-        {"poll.spin", "0", "0ns"},             {"connect.timeout", "90s", "90s"}, {"link.idle.timeout", "2h", "2h"},
-        {"frame.checksum", "TRUE", "true"},    {"frame.checksum", "off", "false"}, {"transport", "SHM", "shm"},
-        {"fault.drop.rate", "0.25", "0.25"},   {"stats.dir", "", ""},             {"chunk.depth", "7", "7"},
-        {"memory.limit", "16g", "16g"},
+        {"chunk.size", "1048576", "1m"},     {"chunk.size", "64k", "64k"},
+        {"chunk.size", "64 KB", "64k"},      {"chunk.size", "5000", "5000"},
+        {"poll.spin", "50us", "50us"},       {"poll.spin", "1", "1ms"},
+        {"poll.spin", "0", "0ns"},           {"connect.timeout", "90s", "90s"},
+        {"link.idle.timeout", "2h", "2h"},   {"frame.checksum", "TRUE", "true"},
+        {"frame.checksum", "off", "false"},  {"transport", "SHM", "shm"},
+        {"fault.drop.rate", "0.25", "0.25"}, {"stats.dir", "", ""},
+        {"chunk.depth", "7", "7"},           {"memory.limit", "16g", "16g"},
     };
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
         char key[80], value[80];
@@ -64,11 +66,20 @@ static void bad_values_are_refused_in_words(void **state)
         const char *key, *text;
         int error;
     } bad[] = {
-        {"chunk.size", "12q", -EINVAL},      {"chunk.size", "", -EINVAL},           {"chunk.size", "k", -EINVAL},
-        {"chunk.size", "100", -ERANGE},      {"chunk.size", "1g", -ERANGE},         {"chunk.size", "-5", -ERANGE},
-        {"chunk.size", "99999999999999999999", -EINVAL}, {"memory.limit", "9000000000g", -ERANGE},
-        {"poll.spin", "2 parsecs", -EINVAL}, {"frame.checksum", "perhaps", -EINVAL}, {"transport", "pigeon", -EINVAL},
-        {"transport", "", -EINVAL},          {"fault.drop.rate", "1.5", -ERANGE},   {"fault.drop.rate", "nan", -EINVAL},
+        {"chunk.size", "12q", -EINVAL},
+        {"chunk.size", "", -EINVAL},
+        {"chunk.size", "k", -EINVAL},
+        {"chunk.size", "100", -ERANGE},
+        {"chunk.size", "1g", -ERANGE},
+        {"chunk.size", "-5", -ERANGE},
+        {"chunk.size", "99999999999999999999", -EINVAL},
+        {"memory.limit", "9000000000g", -ERANGE},
+        {"poll.spin", "2 parsecs", -EINVAL},
+        {"frame.checksum", "perhaps", -EINVAL},
+        {"transport", "pigeon", -EINVAL},
+        {"transport", "", -EINVAL},
+        {"fault.drop.rate", "1.5", -ERANGE},
+        {"fault.drop.rate", "nan", -EINVAL},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         char key[80], before[80], after[80];

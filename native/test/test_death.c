@@ -12,7 +12,11 @@
 
 static void *accept_link(void *arg)
 {
-    struct { hd_engine *engine; int fd; struct hd_connect_result result; } *a = arg;
+    struct {
+        hd_engine *engine;
+        int fd;
+        struct hd_connect_result result;
+    } *a = arg;
     a->result.size = sizeof(a->result);
     assert_ok(hd_accept(a->engine, a->fd, NULL, 0, PATIENCE, &a->result));
     return NULL;
@@ -22,7 +26,11 @@ static void *accept_link(void *arg)
 static void victim(int fd, bool serves)
 {
     hd_engine *engine = test_engine(NULL);
-    struct { hd_engine *engine; int fd; struct hd_connect_result result; } a = {.engine = engine, .fd = fd};
+    struct {
+        hd_engine *engine;
+        int fd;
+        struct hd_connect_result result;
+    } a = {.engine = engine, .fd = fd};
     hd_queue *queue;
     if (hd_queue_create(engine, &queue) || hd_engine_listen(engine, "test", queue, 0))
         _exit(1);
@@ -166,7 +174,8 @@ static void a_thread_that_sleeps_learns_of_it(void **state)
     test_sockets(fds);
     pid_t pid = start_victim(fds[1], fds[0], true);
     hd_engine *engine = survivor(fds[0], &queue, &link);
-    struct hd_fetch_params params = {.size = sizeof(params), .name = "x", .name_length = 1, .length = 10, .queue = queue};
+    struct hd_fetch_params params = {
+        .size = sizeof(params), .name = "x", .name_length = 1, .length = 10, .queue = queue};
     hd_fetch *fetch;
     assert_ok(hd_fetch_start(link, "test", &params, &fetch)); /* the victim is awake now */
     next_event(queue, HD_EVENT_FETCHED);

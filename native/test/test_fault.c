@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Random traffic under injected faults. Whatever goes wrong: what is delivered is right, in order and once; every call returns; when the
- * engines are done, no memory is left in use. HOWDAH_TEST_SEEDS sets the number of schedules of each kind. */
+/* Random traffic under injected faults. Whatever goes wrong: what is delivered is right, in order and once; every call
+ * returns; when the engines are done, no memory is left in use. HOWDAH_TEST_SEEDS sets the number of schedules of each
+ * kind. */
 
 #include <errno.h>
 #include <unistd.h>
@@ -181,7 +182,8 @@ static void run_traffic(uint64_t seed, bool may_fail, const char *const *options
         if (err)
             break;
         launch(&t, send_role, role(&t, client, i));
-        int n = hd_queue_wait(t.pair.queue, &event, 1, may_fail ? SECOND / 5 : PATIENCE); /* a lost link opens nothing */
+        int n =
+            hd_queue_wait(t.pair.queue, &event, 1, may_fail ? SECOND / 5 : PATIENCE); /* a lost link opens nothing */
         if (n == 1)
             launch(&t, recv_role, role(&t, event.stream, i));
         else
@@ -219,14 +221,16 @@ static void schedules(bool may_fail, const char *const *faults)
 static void late_doubled_and_refused(void **state)
 {
     (void)state;
-    schedules(false, (const char *const[]){"fault.delay.rate=0.02", "fault.delay.time=300us", "fault.duplicate.rate=0.3",
-                                           "fault.slow.rate=0.1", "fault.register.rate=0.3", NULL});
+    schedules(false,
+              (const char *const[]){"fault.delay.rate=0.02", "fault.delay.time=300us", "fault.duplicate.rate=0.3",
+                                    "fault.slow.rate=0.1", "fault.register.rate=0.3", NULL});
 }
 
 static void lost_links(void **state)
 {
     (void)state;
-    schedules(true, (const char *const[]){"fault.drop.rate=0.004", "fault.delay.rate=0.01", "fault.delay.time=300us", NULL});
+    schedules(true,
+              (const char *const[]){"fault.drop.rate=0.004", "fault.delay.rate=0.01", "fault.delay.time=300us", NULL});
 }
 
 static void failing_transfers(void **state)
@@ -261,8 +265,9 @@ static void faults_are_counted(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(late_doubled_and_refused), cmocka_unit_test(lost_links),        cmocka_unit_test(failing_transfers),
-        cmocka_unit_test(damaged_frames),           cmocka_unit_test(faults_are_counted),
+        cmocka_unit_test(late_doubled_and_refused), cmocka_unit_test(lost_links),
+        cmocka_unit_test(failing_transfers),        cmocka_unit_test(damaged_frames),
+        cmocka_unit_test(faults_are_counted),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

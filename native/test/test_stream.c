@@ -70,8 +70,8 @@ static void messages_of_all_sizes_by_copy(void **state)
 static void messages_with_smallest_limits(void **state)
 {
     (void)state;
-    const char *const options[] = {"link.credits=16", "stream.window=4k", "shm.eager.threshold=256", "chunk.size=4k",
-                                   "chunk.depth=1", NULL};
+    const char *const options[] = {"link.credits=16", "stream.window=4k", "shm.eager.threshold=256",
+                                   "chunk.size=4k",   "chunk.depth=1",    NULL};
     sizes_over(HD_PROTOCOL_DEFAULT, options);
     sizes_over(HD_PROTOCOL_WRITE, options);
     sizes_over(HD_PROTOCOL_COPY, options);
@@ -519,7 +519,8 @@ static void bytes_ignore_message_borders(void **state)
     char *data = malloc(5000000);
     size_t done = 0, step = 1;
     ssize_t n;
-    while ((n = hd_read(server, data + done, step < 5000000 - done ? step : 5000000 - done + (done == 5000000), PATIENCE)) > 0) {
+    while ((n = hd_read(server, data + done, step < 5000000 - done ? step : 5000000 - done + (done == 5000000),
+                        PATIENCE)) > 0) {
         done += (size_t)n;
         step = step * 5 % 300007 + 1;
     }

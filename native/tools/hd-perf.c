@@ -22,9 +22,9 @@
 
 #include <howdah/howdah.h>
 
-#define WAIT        (30 * (int64_t)1000000000)
-#define ROUNDS_MAX  99
-#define LARGEST     ((size_t)16 << 20)
+#define WAIT       (30 * (int64_t)1000000000)
+#define ROUNDS_MAX 99
+#define LARGEST    ((size_t)16 << 20)
 
 static void die(const char *what)
 {
@@ -32,10 +32,10 @@ static void die(const char *what)
     exit(1);
 }
 
-#define must(call)                                                                                           \
-    do {                                                                                                     \
-        if ((call) < 0)                                                                                      \
-            die(#call);                                                                                      \
+#define must(call)                                                                                                     \
+    do {                                                                                                               \
+        if ((call) < 0)                                                                                                \
+            die(#call);                                                                                                \
     } while (0)
 
 static double now_us(void)
@@ -249,23 +249,25 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void row(bool json, const char *measure, size_t size, const char *unit, double *ours, double *theirs, const char *reference,
-                int rounds, bool lower)
+static void row(bool json, const char *measure, size_t size, const char *unit, double *ours, double *theirs,
+                const char *reference, int rounds, bool lower)
 {
     static bool more;
     qsort(ours, (size_t)rounds, sizeof(*ours), by_value);
     qsort(theirs, (size_t)rounds, sizeof(*theirs), by_value);
     double a = ours[rounds / 2], b = theirs[rounds / 2], ratio = lower ? b / a : a / b;
     if (!json) {
-        printf("%-10s %9zu B  %10.2f %-4s  (%.2f .. %.2f)   %-12s %10.2f   ratio %.2f\n", measure, size, a, unit, ours[0],
-               ours[rounds - 1], reference, b, ratio);
+        printf("%-10s %9zu B  %10.2f %-4s  (%.2f .. %.2f)   %-12s %10.2f   ratio %.2f\n", measure, size, a, unit,
+               ours[0], ours[rounds - 1], reference, b, ratio);
         return;
     }
-    printf("%s  {\"measure\": \"%s\", \"case\": \"%zu B\", \"unit\": \"%s\", \"better\": \"%s\", \"ours\": %.3f, \"reference\": %.3f, "
-           "\"reference_name\": \"%s\", \"runs\": %d, \"ours_spread\": [%.3f, %.3f], \"reference_spread\": [%.3f, %.3f], "
-           "\"ratio\": %.3f}",
-           more ? ",\n" : "", measure, size, unit, lower ? "lower" : "higher", a, b, reference, rounds, ours[0], ours[rounds - 1],
-           theirs[0], theirs[rounds - 1], ratio);
+    printf(
+        "%s  {\"measure\": \"%s\", \"case\": \"%zu B\", \"unit\": \"%s\", \"better\": \"%s\", \"ours\": %.3f, "
+        "\"reference\": %.3f, "
+        "\"reference_name\": \"%s\", \"runs\": %d, \"ours_spread\": [%.3f, %.3f], \"reference_spread\": [%.3f, %.3f], "
+        "\"ratio\": %.3f}",
+        more ? ",\n" : "", measure, size, unit, lower ? "lower" : "higher", a, b, reference, rounds, ours[0],
+        ours[rounds - 1], theirs[0], theirs[rounds - 1], ratio);
     more = true;
 }
 
@@ -284,7 +286,8 @@ static void measure(struct ends *e, int rounds, bool json)
         row(json, "latency", pings[i], "us", ours, tcp, "TCP loopback", rounds, true);
     }
     for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++) {
-        uint32_t count = (uint32_t)(((size_t)256 << 20) / flows[i]) < 20000 ? (uint32_t)(((size_t)256 << 20) / flows[i]) : 20000;
+        uint32_t count =
+            (uint32_t)(((size_t)256 << 20) / flows[i]) < 20000 ? (uint32_t)(((size_t)256 << 20) / flows[i]) : 20000;
         for (int r = 0; r < rounds; r++) {
             ours[r] = flow(e, STREAM_ENGINE, flows[i], count);
             tcp[r] = flow(e, STREAM_TCP, flows[i], count);

@@ -27,9 +27,14 @@ static void print_json(const hd_conf *conf)
     for (size_t i = 0; (option = hd_option_at(i)); i++) {
         char value[512] = "";
         hd_conf_get(conf, option->key, value, sizeof(value));
-        const char *fields[][2] = {{"key", option->key},         {"env", option->env},   {"type", type_names[option->type]},
-                                   {"default", option->default_value}, {"range", option->range}, {"value", value},
-                                   {"origin", hd_conf_origin(conf, option->key)}, {"help", option->help}};
+        const char *fields[][2] = {{"key", option->key},
+                                   {"env", option->env},
+                                   {"type", type_names[option->type]},
+                                   {"default", option->default_value},
+                                   {"range", option->range},
+                                   {"value", value},
+                                   {"origin", hd_conf_origin(conf, option->key)},
+                                   {"help", option->help}};
         printf("%s  {", i ? ",\n" : "");
         for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
             printf("%s\"%s\": ", f ? ", " : "", fields[f][0]);
@@ -48,8 +53,8 @@ static void print_table(const hd_conf *conf, bool explain)
         hd_conf_get(conf, option->key, value, sizeof(value));
         printf("%-36s %-10s (%s)\n", option->key, value, hd_conf_origin(conf, option->key));
         if (explain)
-            printf("    %s\n    %s, default %s%s%s; %s\n\n", option->help, type_names[option->type], option->default_value,
-                   option->range[0] ? ", " : "", option->range, option->env);
+            printf("    %s\n    %s, default %s%s%s; %s\n\n", option->help, type_names[option->type],
+                   option->default_value, option->range[0] ? ", " : "", option->range, option->env);
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Shows the counters of a running engine: howdah-stat FILE, where FILE is /dev/shm/howdah-PID-N.stats. It goes by what the file says
- * of itself, so it also reads files of other versions. */
+/* Shows the counters of a running engine: howdah-stat FILE, where FILE is /dev/shm/howdah-PID-N.stats. It goes by what
+ * the file says of itself, so it also reads files of other versions. */
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -41,7 +41,8 @@ static int show_file(const char *path)
         return 1;
     }
     size_t size = (size_t)st.st_size;
-    const char *map = size < sizeof(struct hd_stats_header) ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    const char *map =
+        size < sizeof(struct hd_stats_header) ? MAP_FAILED : mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     const struct hd_stats_header *h = (const void *)map;
     if (map == MAP_FAILED || !sane(h, size)) {

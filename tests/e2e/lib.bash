@@ -31,10 +31,8 @@ pid_of() { cut -d' ' -f1 "$1/run/$2.pid"; }
 processes_of() {
     local process
     for process in /proc/[0-9]*; do
-        if [ "${process#/proc/}" != "$$" ] && tr '\0' '\n' <"$process/environ" 2>/dev/null |
-            grep -qF -e "HADOOP_CONF_DIR=$1/"; then
-            echo "${process#/proc/}"
-        fi
+        { tr '\0' '\n' <"$process/environ"; } 2>/dev/null | grep -qF -e "HADOOP_CONF_DIR=$1/" || continue
+        echo "${process#/proc/}"
     done
 }
 

@@ -20,8 +20,8 @@ HD_API int hd_buf_alloc(hd_engine *engine, size_t size, hd_buf **buf);
 HD_API hd_buf *hd_buf_ref(hd_buf *buf);
 HD_API void hd_buf_unref(hd_buf *buf); /**< NULL is allowed */
 
-HD_API void *hd_buf_data(hd_buf *buf);           /**< first byte */
-HD_API size_t hd_buf_length(const hd_buf *buf);  /**< bytes in use: what was asked for, or the length of a message */
+HD_API void *hd_buf_data(hd_buf *buf);          /**< first byte */
+HD_API size_t hd_buf_length(const hd_buf *buf); /**< bytes in use: what was asked for, or the length of a message */
 HD_API size_t hd_buf_capacity(const hd_buf *buf);
 
 /** Changes the bytes in use. @return -EINVAL beyond the capacity. */

@@ -28,8 +28,8 @@ enum hd_option_type {
 
 /** One row of the option table. The texts live as long as the library. */
 struct hd_option {
-    const char *key;           /**< hadoop.rdma.chunk.size */
-    const char *env;           /**< HOWDAH_CHUNK_SIZE */
+    const char *key; /**< hadoop.rdma.chunk.size */
+    const char *env; /**< HOWDAH_CHUNK_SIZE */
     enum hd_option_type type;
     const char *default_value; /**< as a user would write it */
     const char *range;         /**< "4k .. 64m", or the words of an enum separated by | */

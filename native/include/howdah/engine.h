@@ -30,9 +30,9 @@ struct hd_engine_params {
  *  @return -EINVAL for a forced transport that is not available here (the error says why), -ENOMEM, ... */
 HD_API int hd_engine_create(const struct hd_engine_params *params, hd_engine **engine);
 
-/** Closes the engine: every link is closed, every waiting call returns -ESHUTDOWN, every unfinished request completes with
- *  -ESHUTDOWN, threads end. Handles the program still holds stay valid to be closed, and
- *  memory lives until the last buffer is released. Returns when no thread of the engine runs any more. */
+/** Closes the engine: every link is closed, every waiting call returns -ESHUTDOWN, every unfinished request completes
+ * with -ESHUTDOWN, threads end. Handles the program still holds stay valid to be closed, and memory lives until the
+ * last buffer is released. Returns when no thread of the engine runs any more. */
 HD_API void hd_engine_destroy(hd_engine *engine);
 
 /** Offers a service to peers: streams opened and fetches sent to `name` (1 to 64 bytes) arrive as events in `queue`

@@ -31,7 +31,8 @@ struct hd_fetch_params {
  *  @return -EAGAIN: fetch.max requests are under way on the link, -ESHUTDOWN: the link was retired. */
 HD_API int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_params *params, hd_fetch **fetch);
 
-/** Client, after completion with status 0: the block. The reference belongs to the handle; take one to keep it longer. */
+/** Client, after completion with status 0: the block. The reference belongs to the handle; take one to keep it longer.
+ */
 HD_API hd_buf *hd_fetch_data(hd_fetch *fetch);
 
 /** Client, after completion with an error: its cause in words, from the peer's handler or the engine. */
@@ -48,8 +49,8 @@ HD_API const void *hd_fetch_name(hd_fetch *fetch, size_t *length);
 HD_API void hd_fetch_range(hd_fetch *fetch, uint64_t *offset, uint64_t *length);
 HD_API hd_link *hd_fetch_link(hd_fetch *fetch);
 
-/** Server: answers with bytes of a buffer. Exactly one of the reply functions must be called for each request; it ends the
- *  handle. A reference is kept until the peer has the bytes. Fails (-EINVAL, a range outside the buffer) without
+/** Server: answers with bytes of a buffer. Exactly one of the reply functions must be called for each request; it ends
+ * the handle. A reference is kept until the peer has the bytes. Fails (-EINVAL, a range outside the buffer) without
  *  ending the handle. */
 HD_API int hd_fetch_reply_buf(hd_fetch *fetch, hd_buf *buf, size_t offset, size_t length);
 

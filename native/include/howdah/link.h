@@ -7,9 +7,9 @@
  *
  * A link is made over an ordinary TCP connection to the host protocol's ordinary port. The client calls hd_connect()
  * before it has sent anything; the server calls hd_accept() before it has read anything. If both ends are ours and
- * have a transport in common, the link comes up (or the existing link to that process is found) and the connection stays
- * as its guard: when it breaks, the peer is gone. If not, both ends learn why and use the connection for
- * the host protocol, as if nothing had happened.
+ * have a transport in common, the link comes up (or the existing link to that process is found) and the connection
+ * stays as its guard: when it breaks, the peer is gone. If not, both ends learn why and use the connection for the host
+ * protocol, as if nothing had happened.
  */
 #include <howdah/base.h>
 
@@ -18,8 +18,8 @@ extern "C" {
 #endif
 
 enum hd_outcome {
-    HD_LINKED,   /**< `link` is up */
-    HD_FALLBACK  /**< speak the host protocol on the connection; `reason` says why */
+    HD_LINKED,  /**< `link` is up */
+    HD_FALLBACK /**< speak the host protocol on the connection; `reason` says why */
 };
 
 /** Most bytes of a foreign protocol that hd_accept() can have read before it knew. */
@@ -35,10 +35,10 @@ struct hd_connect_result {
     char reason[200];
 };
 
-/** Client side. `fd` is a connected stream socket, blocking or not; the engine keeps a duplicate if it needs one, so the
- *  caller always closes its own. `address` ("host:port") names the peer in errors and finds the link again with hd_link_find().
- *  Note that a server that knows nothing of us may drop the connection because of our greeting: then -EPROTO or
- *  -ECONNRESET comes back, and the caller connects anew for the host protocol.
+/** Client side. `fd` is a connected stream socket, blocking or not; the engine keeps a duplicate if it needs one, so
+ * the caller always closes its own. `address` ("host:port") names the peer in errors and finds the link again with
+ * hd_link_find(). Note that a server that knows nothing of us may drop the connection because of our greeting: then
+ * -EPROTO or -ECONNRESET comes back, and the caller connects anew for the host protocol.
  *  @return 0 with `result` filled, -EPROTO: the peer answered in another protocol, -ETIMEDOUT, -ECONNRESET, and with
  *  a forced transport -EOPNOTSUPP instead of HD_FALLBACK. */
 HD_API int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout,

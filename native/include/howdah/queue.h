@@ -13,12 +13,12 @@ extern "C" {
 #endif
 
 enum hd_event_type {
-    HD_EVENT_STREAM = 1,  /**< a peer opened a stream to a service; `stream` is the program's to close */
-    HD_EVENT_READABLE,    /**< a stream has a message, its end, or an error to take; posted anew only after hd_recv()
-                               or hd_read() returned -EAGAIN */
-    HD_EVENT_WRITABLE,    /**< a stream that refused a send with -EAGAIN has room, or failed */
-    HD_EVENT_FETCH,       /**< a peer wants a block; answer `fetch` with one of the hd_fetch_reply functions */
-    HD_EVENT_FETCHED      /**< a fetch of ours ended; `status` is 0 or a negative errno */
+    HD_EVENT_STREAM = 1, /**< a peer opened a stream to a service; `stream` is the program's to close */
+    HD_EVENT_READABLE,   /**< a stream has a message, its end, or an error to take; posted anew only after hd_recv()
+                              or hd_read() returned -EAGAIN */
+    HD_EVENT_WRITABLE,   /**< a stream that refused a send with -EAGAIN has room, or failed */
+    HD_EVENT_FETCH,      /**< a peer wants a block; answer `fetch` with one of the hd_fetch_reply functions */
+    HD_EVENT_FETCHED     /**< a fetch of ours ended; `status` is 0 or a negative errno */
 };
 
 struct hd_event {

@@ -3,17 +3,17 @@
 #define HOWDAH_STATS_H
 
 /** @file
- * Counters. An engine keeps them in a small file (stats.dir/howdah-PID-N.stats) that it maps; any process may map it too
- * and read while the engine runs. The file describes itself: names are in it, so a reader of another version
- * still shows every counter. All numbers are in the machine's byte order, each counter is one aligned 64-bit word.
+ * Counters. An engine keeps them in a small file (stats.dir/howdah-PID-N.stats) that it maps; any process may map it
+ * too and read while the engine runs. The file describes itself: names are in it, so a reader of another version still
+ * shows every counter. All numbers are in the machine's byte order, each counter is one aligned 64-bit word.
  *
  *   struct hd_stats_header
  *   char names[counters][32], then char peer_names[peer_counters][32]
  *   uint64_t values[counters]
  *   peer_slots times: char peer[80], then uint64_t values[peer_counters]
  *
- * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the peers that
- * found no free one. Counters only grow, except those whose name ends in ".now".
+ * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the
+ * peers that found no free one. Counters only grow, except those whose name ends in ".now".
  */
 #include <howdah/base.h>
 
@@ -21,9 +21,9 @@
 extern "C" {
 #endif
 
-#define HD_STATS_MAGIC    0x31545354534448ULL /* "HDSTST1" */
-#define HD_STATS_NAME     32
-#define HD_STATS_PEER     80
+#define HD_STATS_MAGIC 0x31545354534448ULL /* "HDSTST1" */
+#define HD_STATS_NAME  32
+#define HD_STATS_PEER  80
 
 struct hd_stats_header {
     uint64_t magic; /**< written last: a reader that sees it sees everything else */

@@ -31,8 +31,8 @@ struct hd_stream_params {
     enum hd_protocol protocol; /**< falls back to COPY where the transport has no such operation */
 };
 
-/** Opens a stream to a service of the peer. `params` may be NULL. If the peer has no such service, later calls fail with
- *  -ENOENT. @return -ESHUTDOWN: the link was retired while idle, connect again; -EMFILE: too many streams. */
+/** Opens a stream to a service of the peer. `params` may be NULL. If the peer has no such service, later calls fail
+ * with -ENOENT. @return -ESHUTDOWN: the link was retired while idle, connect again; -EMFILE: too many streams. */
 HD_API int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *params,
                           hd_stream **stream);
 
@@ -53,8 +53,8 @@ HD_API int hd_recv(hd_stream *stream, hd_buf **msg, int64_t timeout);
 /** Reads 1 to `length` bytes. @return the number, 0 at the end of the stream. */
 HD_API ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout);
 
-/** Writes all bytes, in messages of the engine's choice. @return the number written, less than `length` if the timeout or
- *  hd_stream_wake() came in between; an error only if nothing was written. */
+/** Writes all bytes, in messages of the engine's choice. @return the number written, less than `length` if the timeout
+ * or hd_stream_wake() came in between; an error only if nothing was written. */
 HD_API ssize_t hd_write(hd_stream *stream, const void *data, size_t length, int64_t timeout);
 
 /** Bytes that hd_read() can take without waiting. */
@@ -64,8 +64,8 @@ HD_API size_t hd_available(hd_stream *stream);
 HD_API int hd_stream_finish(hd_stream *stream);
 
 /** Closes the stream and releases the handle; waiting calls of other threads must have ended (hd_stream_wake() helps).
- *  Messages already sent are still delivered if the peer reads them, and then the end of the stream. If something that the peer
- *  sent was not taken, or it sends more, it gets -ECONNRESET. */
+ *  Messages already sent are still delivered if the peer reads them, and then the end of the stream. If something that
+ * the peer sent was not taken, or it sends more, it gets -ECONNRESET. */
 HD_API void hd_stream_close(hd_stream *stream);
 
 /** Makes one current or the next waiting call on the stream return -EINTR. Async-signal unsafe. */

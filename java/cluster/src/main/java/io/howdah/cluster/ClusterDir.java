@@ -74,6 +74,11 @@ final class ClusterDir {
     return data().resolve("formatted");
   }
 
+  /** Exists once the new file system has the folders that users expect. */
+  Path furnished() {
+    return data().resolve("furnished");
+  }
+
   boolean exists() {
     return Files.isRegularFile(root.resolve(RECORD));
   }

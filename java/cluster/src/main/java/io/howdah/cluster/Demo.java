@@ -131,27 +131,30 @@ final class Demo {
 
   private void upload() throws IOException {
     List<Path> files = TokenCount.files(corpus);
-    List<String> line = new ArrayList<>(Arrays.asList("dfs", "-put"));
+    long bytes = bytes(files);
+    begin("put", "%s of text in %d files", Sizes.format(bytes), files.size());
+    if (files.size() == 1) {
+      jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", files.get(0).toString(), ROOT + "/text"));
+    } else {
+      // Under numbers: files of one name in different folders would collide.
+      Path staged = work.resolve("text");
+      ClusterDir.delete(staged);
+      Files.createDirectories(staged);
+      for (int i = 0; i < files.size(); i++) {
+        Files.copy(files.get(i), staged.resolve(Integer.toString(i)));
+      }
+      jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", staged.toString(), ROOT));
+    }
+    TokenCount.count(files, work.resolve("coreutils.txt"));
+    counts = TokenCount.digest(work.resolve("coreutils.txt"));
+  }
+
+  private static long bytes(List<Path> files) throws IOException {
     long bytes = 0;
     for (Path file : files) {
       bytes += Files.size(file);
     }
-    begin("put", "%s of text in %d files", Sizes.format(bytes), files.size());
-    jobs.run("mkdir", "hdfs", Arrays.asList("dfs", "-mkdir", "-p", ROOT + "/text"));
-    // One by one under numbers: files of one name in different folders would collide.
-    if (files.size() == 1) {
-      line.addAll(Arrays.asList(files.get(0).toString(), ROOT + "/text/0"));
-      jobs.run("put", "hdfs", line);
-    } else {
-      Path staged = Files.createDirectories(work.resolve("text"));
-      for (int i = 0; i < files.size(); i++) {
-        Files.copy(files.get(i), staged.resolve(Integer.toString(i)),
-            java.nio.file.StandardCopyOption.REPLACE_EXISTING);
-      }
-      jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", "-f", staged.toString(), ROOT));
-    }
-    TokenCount.count(files, work.resolve("coreutils.txt"));
-    counts = TokenCount.digest(work.resolve("coreutils.txt"));
+    return bytes;
   }
 
   private void wordCount() throws IOException {
@@ -175,11 +178,8 @@ final class Demo {
     TokenCount.sort(fetched, sorted);
     boolean ok = TokenCount.digest(sorted).equals(counts);
     long[] totals = TokenCount.totals(sorted);
-    long bytes = 0;
-    for (Path file : TokenCount.files(corpus)) {
-      bytes += Files.size(file);
-    }
-    end(job, Sizes.format(bytes) + " of text", totals[0] + " different of " + totals[1] + " tokens, "
+    end(job, Sizes.format(bytes(TokenCount.files(corpus))) + " of text",
+        totals[0] + " different of " + totals[1] + " tokens, "
         + (ok ? "as " : "unlike ") + judge + (ok ? " count" : ": compare " + sorted + " with coreutils.txt"), ok);
   }
 
@@ -199,6 +199,7 @@ final class Demo {
   private List<String> spark(String program, String... arguments) {
     List<String> line = new ArrayList<>(Arrays.asList("--master", "yarn", "--deploy-mode", "client",
         "--num-executors", "2", "--executor-cores", "1", "--executor-memory", "800m", "--driver-memory", "640m",
+        "--driver-java-options", JobRunner.SHORT_LIVED,
         "--conf", "spark.ui.enabled=false", "--class", "io.howdah.examples.spark." + program,
         tree.jar("share/howdah", "howdah-examples-*.jar").toString()));
     line.addAll(Arrays.asList(arguments));

@@ -100,10 +100,8 @@ public final class DemoCommand implements Callable<Integer> {
       cluster.stop(progress);
     }
     cluster.wipe();
-    String shortLived = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1";
     ClusterSpec spec = new ClusterSpec().datanodes(3).nodemanagers(2).memoryMb(2560).vcores(4)
-        // A task lives for seconds: the second compiler and parallel collectors cost it more than they give.
-        .site("yarn.app.mapreduce.am.command-opts", "-Xmx384m " + shortLived)
+        .site("yarn.app.mapreduce.am.command-opts", "-Xmx384m " + JobRunner.SHORT_LIVED)
         .site("mapreduce.map.memory.mb", "768")
         .site("mapreduce.map.java.opts", "-Xmx512m -XX:+UseSerialGC")
         .site("mapreduce.reduce.memory.mb", "1024")
@@ -111,7 +109,7 @@ public final class DemoCommand implements Callable<Integer> {
         // A whole block of records and their index: one spill a map.
         .site("mapreduce.task.io.sort.mb", "200")
         .site("spark.executor.extraJavaOptions", "-XX:+UseSerialGC")
-        .site("spark.yarn.am.extraJavaOptions", shortLived)
+        .site("spark.yarn.am.extraJavaOptions", JobRunner.SHORT_LIVED)
         .site("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
     cluster.start(tree, spec, new EnumMap<>(PortKind.class), progress, 300);
   }

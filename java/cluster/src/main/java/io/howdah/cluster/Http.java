@@ -15,6 +15,8 @@ import java.nio.charset.StandardCharsets;
 /** Questions to the daemons' web servers on this machine. */
 final class Http {
   private static final int TIMEOUT_MS = 5000;
+  /** WebHDFS loads much when it is first asked; on a busy machine that takes a while. */
+  private static final int CHANGE_TIMEOUT_MS = 120_000;
 
   private Http() {
   }
@@ -52,6 +54,7 @@ final class Http {
   static void put(int port, String path) throws IOException {
     HttpURLConnection connection = open(port, path);
     connection.setRequestMethod("PUT");
+    connection.setReadTimeout(CHANGE_TIMEOUT_MS);
     try (InputStream in = connection.getInputStream()) {
       while (in.read() >= 0) {
         continue;

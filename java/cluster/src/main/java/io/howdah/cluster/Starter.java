@@ -218,11 +218,20 @@ final class Starter {
     }
   }
 
-  /** /tmp for all, and a home folder for the user, who is the file system's superuser. */
+  /** In a new file system: /tmp for all, and a home folder for the user, who is its superuser. */
   private void makeFolders() throws IOException {
+    if (Files.exists(dir.furnished())) {
+      return;
+    }
     String user = System.getProperty("user.name");
     int port = ports.get(PortKind.NAMENODE_HTTP);
-    Http.put(port, "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=" + user);
-    Http.put(port, "/webhdfs/v1/user/" + user + "?op=MKDIRS&user.name=" + user);
+    try {
+      Http.put(port, "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=" + user);
+      Http.put(port, "/webhdfs/v1/user/" + user + "?op=MKDIRS&user.name=" + user);
+    } catch (IOException e) {
+      throw new ClusterException("the NameNode did not make /tmp and /user/" + user + ": " + e.getMessage(),
+          "look at its log: " + dir.log(DaemonId.of(DaemonKind.NAMENODE)));
+    }
+    Files.createFile(dir.furnished());
   }
 }
