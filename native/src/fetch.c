@@ -334,11 +334,8 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
     return 0;
 }
 
-void hd_fetch_received(struct hd_link *link, struct hd_fetch *f, size_t length, int error)
+void hd_fetch_received(struct hd_fetch *f, size_t length)
 {
-    (void)link, (void)error;
-    if (!f->client)
-        return;
     f->moving--;
     f->received += length;
     if (f->moving == 0) {
@@ -445,6 +442,31 @@ hd_link *hd_fetch_link(hd_fetch *f)
 
 static void io_submit(struct hd_fetch *f);
 
+/* Announces the piece in f->chunk, which moves by rendezvous. */
+static int post_segment(struct hd_link *link, struct hd_fetch *f)
+{
+    struct hd_segment segment = {.total = f->total, .offset = f->sent};
+    struct hd_rndv *rndv = hd_rndv_create(link, HD_RNDV_TX);
+    if (!rndv)
+        return -ENOMEM;
+    int wish = link->engine->conf.rendezvous_protocol;
+    rndv->buf = hd_buf_ref(f->chunk);
+    rndv->offset = f->chunk_offset;
+    rndv->length = f->chunk_length;
+    hd_rndv_describe(link, rndv, wish ? wish : HD_MODE_READ, &segment.rts);
+    int err = hd_link_post(link, HD_FRAME_SEGMENT, f->handle, rndv->handle, &segment, sizeof(segment));
+    if (err) {
+        hd_rndv_free(link, rndv);
+        return err;
+    }
+    rndv->fetch = f;
+    f->inflight++;
+    f->sent += f->chunk_length;
+    if (f->sent == f->total)
+        f->state = FETCH_COMPLETE;
+    return 0;
+}
+
 /* The next piece that is ready. @return false without credits; else f may be gone. */
 static bool transmit(struct hd_link *link, struct hd_fetch *f)
 {
@@ -465,25 +487,7 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
         if (!err)
             f->state = FETCH_COMPLETE;
     } else {
-        struct hd_segment segment = {.total = f->total, .offset = f->sent};
-        struct hd_rndv *rndv = hd_rndv_create(link, HD_RNDV_TX);
-        if (!rndv)
-            return false;
-        rndv->buf = hd_buf_ref(f->chunk);
-        rndv->offset = f->chunk_offset;
-        rndv->length = f->chunk_length;
-        int wish = link->engine->conf.rendezvous_protocol;
-        hd_rndv_describe(link, rndv, wish ? wish : HD_MODE_READ, &segment.rts);
-        err = hd_link_post(link, HD_FRAME_SEGMENT, f->handle, rndv->handle, &segment, sizeof(segment));
-        if (err) {
-            hd_rndv_free(link, rndv);
-        } else {
-            rndv->fetch = f;
-            f->inflight++;
-            f->sent += f->chunk_length;
-            if (f->sent == f->total)
-                f->state = FETCH_COMPLETE;
-        }
+        err = post_segment(link, f);
     }
     if (err)
         return false;
@@ -512,11 +516,8 @@ void hd_fetch_transmit(struct hd_link *link)
             return;
 }
 
-void hd_fetch_sent(struct hd_link *link, struct hd_fetch *f, int error)
+void hd_fetch_sent(struct hd_fetch *f, int error)
 {
-    (void)link;
-    if (f->client)
-        return;
     f->inflight--;
     if (error)
         f->cancelled = true;

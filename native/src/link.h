@@ -268,8 +268,8 @@ void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
 /* Gets memory for the block. */
 int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
 /* A transfer of ours came in (client) or went out (server). */
-void hd_fetch_received(struct hd_link *link, struct hd_fetch *fetch, size_t length, int error);
-void hd_fetch_sent(struct hd_link *link, struct hd_fetch *fetch, int error);
+void hd_fetch_received(struct hd_fetch *fetch, size_t length);
+void hd_fetch_sent(struct hd_fetch *fetch, int error);
 void hd_fetch_transmit(struct hd_link *link);
 void hd_fetch_lost(struct hd_link *link);
 

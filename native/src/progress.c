@@ -271,26 +271,22 @@ static void *run(void *arg)
 
 #define SPIN_LINKS 4
 
-void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
+/* The engine's links, if they are few: claimed, so that the communication thread leaves them to us. */
+static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
 {
-    struct hd_engine *engine = queue->engine;
-    struct hd_link *links[SPIN_LINKS];
-    unsigned count = 0, all = 0;
-    if (!hd_spin_begin(engine, &queue->spin))
-        return;
+    unsigned all = 0, count = 0, taken = 0;
     pthread_mutex_lock(&engine->lock);
     for (struct hd_list *n = engine->links.next; n != &engine->links && all++ < SPIN_LINKS; n = n->next)
         links[count++] = hd_link_ref(hd_container(n, struct hd_link, in_engine));
-    bool too_many = all > SPIN_LINKS;
     pthread_mutex_unlock(&engine->lock);
-    unsigned taken = 0;
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
         pthread_mutex_lock(&link->lock);
-        bool take = !too_many && hd_link_usable(link) && link->ep;
+        bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
         if (take) {
             atomic_fetch_add(&link->queue_pollers, 1);
-            hd_link_disarm(link);
+            if (to_spin)
+                hd_link_disarm(link);
         }
         pthread_mutex_unlock(&link->lock);
         if (take)
@@ -298,32 +294,54 @@ void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
         else
             hd_link_put(link);
     }
-    int64_t end = hd_now() + engine->conf.poll_spin;
-    if (deadline != HD_FOREVER && deadline < end)
-        end = deadline;
-    for (unsigned i = 1;
-         taken && !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken); i++) {
-        for (unsigned j = 0; j < taken; j++)
+    return taken;
+}
+
+/* Gives the links back. A thread that goes to sleep wants the communication thread to wake it, from the next arrival
+ * on. */
+static void release(struct hd_link **links, unsigned count, bool to_sleep)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct hd_link *link = links[i];
+        pthread_mutex_lock(&link->lock);
+        bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
+        link->last_poll = hd_now();
+        if (to_sleep && last && !link->poller && !link->armed)
+            serve(link);
+        hd_link_unlock(link);
+        hd_link_put(link);
+    }
+}
+
+static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end)
+{
+    for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
+         i++) {
+        for (unsigned j = 0; j < count; j++)
             if (links[j]->ep->ops->pending(links[j]->ep) && pthread_mutex_trylock(&links[j]->lock) == 0) {
                 hd_link_progress(links[j]);
                 hd_link_unlock(links[j]);
             }
         hd_cpu_relax();
         if (i % 32 == 0 && hd_now() >= end)
-            break;
+            return;
     }
-    bool found = atomic_load_explicit(&queue->filled, memory_order_relaxed);
-    hd_spin_learn(&queue->spin, found);
-    for (unsigned j = 0; j < taken; j++) {
-        pthread_mutex_lock(&links[j]->lock);
-        bool last = atomic_fetch_sub(&links[j]->queue_pollers, 1) == 1;
-        links[j]->last_poll = hd_now();
-        if (last && !found && !links[j]->poller)
-            serve(links[j]); /* we go to sleep: the communication thread shall wake us */
-        hd_link_unlock(links[j]);
-        hd_link_put(links[j]);
+}
+
+void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
+{
+    struct hd_engine *engine = queue->engine;
+    struct hd_link *links[SPIN_LINKS];
+    bool spins = hd_spin_begin(engine, &queue->spin);
+    unsigned count = claim(engine, links, spins);
+    if (spins && count) {
+        int64_t end = hd_now() + engine->conf.poll_spin;
+        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end);
+        hd_spin_learn(&queue->spin, atomic_load_explicit(&queue->filled, memory_order_relaxed));
     }
-    hd_spin_end(engine);
+    release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
+    if (spins)
+        hd_spin_end(engine);
 }
 
 /* ---- start and stop ---- */

@@ -186,7 +186,7 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
     }
     hd_rndv_free(link, rndv);
     if (fetch)
-        hd_fetch_sent(link, fetch, error);
+        hd_fetch_sent(fetch, error);
 }
 
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts)
@@ -343,7 +343,7 @@ static void received(struct hd_link *link, struct hd_rndv *rndv)
         hd_stream_message_ready(stream, msg);
     }
     if (fetch)
-        hd_fetch_received(link, fetch, length, 0);
+        hd_fetch_received(fetch, length);
 }
 
 static void chunk_done(struct hd_link *link, struct hd_op *op, int status)

@@ -287,11 +287,11 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, int64
     int ready = sendable(stream, length, eager);
     if (ready > 0)
         return 0;
-    if (ready == 0)
-        hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
-    if (ready == 0)
-        hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
-    int err = ready < 0 ? ready : hd_stream_wait(stream, wait_sendable, &s, deadline);
+    if (ready < 0)
+        return ready;
+    hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
+    hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
+    int err = hd_stream_wait(stream, wait_sendable, &s, deadline);
     if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->sleepers == 0)
         hd_list_remove(&stream->tx_node);
     if (err == -EAGAIN)

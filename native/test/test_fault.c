@@ -163,6 +163,17 @@ static struct role *role(struct traffic *t, hd_stream *stream, int index)
     return r;
 }
 
+/* The next stream that arrives, unless the link is lost first. */
+static int accept_one(struct traffic *t, struct hd_event *event)
+{
+    for (;;) {
+        bool up = hd_link_status(t->pair.client) == 0 && hd_link_status(t->pair.server) == 0;
+        int n = hd_queue_wait(t->pair.queue, event, 1, 50 * MILLI);
+        if (n == 1 || !up)
+            return n;
+    }
+}
+
 static void run_traffic(uint64_t seed, bool may_fail, const char *const *options)
 {
     struct traffic t = {.seed = seed, .may_fail = may_fail};
@@ -182,8 +193,7 @@ static void run_traffic(uint64_t seed, bool may_fail, const char *const *options
         if (err)
             break;
         launch(&t, send_role, role(&t, client, i));
-        int n =
-            hd_queue_wait(t.pair.queue, &event, 1, may_fail ? SECOND / 5 : PATIENCE); /* a lost link opens nothing */
+        int n = accept_one(&t, &event);
         if (n == 1)
             launch(&t, recv_role, role(&t, event.stream, i));
         else
