@@ -8,8 +8,8 @@ import java.nio.file.Paths;
 
 /**
  * Paths without white space for the tree and the cluster's folder. YARN puts both into container commands without
- * quoting; where the real path has a space, a private folder of symbolic links in the temporary folder stands for it
- * while the cluster runs.
+ * quoting, and a DataNode stumbles over an escaped space; where the real path has a space, a private folder of
+ * symbolic links in the temporary folder stands for it while the cluster runs.
  */
 final class Aliases {
   private final Path record;

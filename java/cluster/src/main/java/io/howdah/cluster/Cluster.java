@@ -98,7 +98,7 @@ public final class Cluster {
       }
       dir.writeRecord(spec, ports, id);
       Aliases aliases = new Aliases(tree, dir);
-      SiteDefaults defaults = new SiteDefaults(spec, ports, dir, aliases.tree(), aliases.root());
+      SiteDefaults defaults = new SiteDefaults(spec, ports, aliases.tree(), aliases.root());
       new SiteWriter(tree, spec, defaults).write(dir.conf());
       new Starter(tree, dir, spec, ports, id, progress, timeoutS).start(missing);
       return missing.size();

@@ -13,22 +13,20 @@ final class SiteDefaults {
 
   private final ClusterSpec spec;
   private final Ports ports;
-  private final ClusterDir dir;
-  private final Path treeForContainers;
-  private final Path dirForContainers;
+  private final Path plainTree;
+  private final Path plainDir;
 
   /**
    * The defaults of one cluster.
    *
-   * @param treeForContainers a path to the tree without white space: container commands are not quoted by YARN
-   * @param dirForContainers likewise a path to the cluster's folder
+   * @param plainTree a path to the tree without white space: YARN does not quote the commands of containers
+   * @param plainDir likewise a path to the cluster's folder; a DataNode takes %20 in its folder's name for a format
    */
-  SiteDefaults(ClusterSpec spec, Ports ports, ClusterDir dir, Path treeForContainers, Path dirForContainers) {
+  SiteDefaults(ClusterSpec spec, Ports ports, Path plainTree, Path plainDir) {
     this.spec = spec;
     this.ports = ports;
-    this.dir = dir;
-    this.treeForContainers = treeForContainers;
-    this.dirForContainers = dirForContainers;
+    this.plainTree = plainTree;
+    this.plainDir = plainDir;
   }
 
   /** One site file's properties, for a daemon or (null) for clients. */
@@ -52,7 +50,7 @@ final class SiteDefaults {
   private Map<String, String> core() {
     Map<String, String> p = new LinkedHashMap<>();
     p.put("fs.defaultFS", "hdfs://" + address(PortKind.NAMENODE_RPC));
-    p.put("hadoop.tmp.dir", dirForContainers.resolve("data/tmp").toString());
+    p.put("hadoop.tmp.dir", plainDir.resolve("data/tmp").toString());
     return p;
   }
 
@@ -83,7 +81,7 @@ final class SiteDefaults {
   private Map<String, String> mapred(DaemonId id) {
     Map<String, String> p = new LinkedHashMap<>();
     p.put("mapreduce.framework.name", "yarn");
-    p.put("mapreduce.application.classpath", String.join(",", Tree.hadoopClassPath(treeForContainers)));
+    p.put("mapreduce.application.classpath", String.join(",", Tree.hadoopClassPath(plainTree)));
     p.put("yarn.app.mapreduce.am.staging-dir", "/user");
     p.put("yarn.app.mapreduce.am.resource.mb", "512");
     p.put("yarn.app.mapreduce.am.command-opts", "-Xmx384m");
@@ -118,8 +116,8 @@ final class SiteDefaults {
     p.put("yarn.scheduler.minimum-allocation-mb", "256");
     p.put("yarn.scheduler.maximum-allocation-mb", Integer.toString(spec.nodeMemoryMb()));
     p.put("yarn.scheduler.maximum-allocation-vcores", Integer.toString(spec.nodeVcores()));
-    String conf = dirForContainers.resolve("conf").toString();
-    p.put("yarn.application.classpath", conf + "," + String.join(",", Tree.hadoopClassPath(treeForContainers)));
+    String conf = plainDir.resolve("conf").toString();
+    p.put("yarn.application.classpath", conf + "," + String.join(",", Tree.hadoopClassPath(plainTree)));
     if (id != null && id.kind() == DaemonKind.NODEMANAGER) {
       nodeManager(p, id);
     }
@@ -131,8 +129,8 @@ final class SiteDefaults {
     p.put("yarn.nodemanager.address", address(PortKind.NODEMANAGER_RPC, id));
     p.put("yarn.nodemanager.localizer.address", address(PortKind.NODEMANAGER_LOCALIZER, id));
     p.put("yarn.nodemanager.webapp.address", address(PortKind.NODEMANAGER_HTTP, id));
-    p.put("yarn.nodemanager.local-dirs", dirForContainers.resolve("data").resolve(id.toString()).toString());
-    p.put("yarn.nodemanager.log-dirs", dirForContainers.resolve("logs").resolve(id + "-containers").toString());
+    p.put("yarn.nodemanager.local-dirs", plainDir.resolve("data").resolve(id.toString()).toString());
+    p.put("yarn.nodemanager.log-dirs", plainDir.resolve("logs").resolve(id + "-containers").toString());
     p.put("yarn.nodemanager.aux-services", "mapreduce_shuffle");
     p.put("yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler");
     p.put("yarn.nodemanager.resource.memory-mb", Integer.toString(spec.nodeMemoryMb()));
@@ -159,7 +157,7 @@ final class SiteDefaults {
     Map<String, String> p = new LinkedHashMap<>();
     if (spec.yarn()) {
       p.put("spark.master", "yarn");
-      p.put("spark.yarn.jars", "local:" + treeForContainers.resolve("jars") + "/*");
+      p.put("spark.yarn.jars", "local:" + plainTree.resolve("jars") + "/*");
       p.put("spark.yarn.am.memory", "512m");
       p.put("spark.yarn.submit.file.replication", Integer.toString(spec.replication()));
       for (String env : new String[] {"spark.executorEnv.", "spark.yarn.appMasterEnv."}) {
@@ -171,7 +169,7 @@ final class SiteDefaults {
   }
 
   private String uri(String name) {
-    String uri = dir.data().resolve(name).toUri().toString();
+    String uri = plainDir.resolve("data").resolve(name).toUri().toString();
     return uri.endsWith("/") ? uri.substring(0, uri.length() - 1) : uri;
   }
 

@@ -167,8 +167,10 @@ final class Starter {
     long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(timeoutS);
     while (!waiting.isEmpty()) {
       checkNotCancelled();
-      for (DaemonId id : new ArrayList<>(waiting)) {
+      for (DaemonId id : launched()) {
         checkAlive(id);
+      }
+      for (DaemonId id : new ArrayList<>(waiting)) {
         if (health.isReady(id)) {
           waiting.remove(id);
           ready.add(id);
@@ -182,6 +184,10 @@ final class Starter {
       }
       pause();
     }
+  }
+
+  private synchronized List<DaemonId> launched() {
+    return new ArrayList<>(launched);
   }
 
   private String detail(DaemonId id) {

@@ -38,7 +38,7 @@ class SiteWriterTest {
   private Map<String, String> written(ClusterSpec spec, String file) throws IOException {
     Ports ports = new Ports(Collections.emptyMap());
     ports.assign(spec.daemons(), Collections.emptyMap());
-    SiteDefaults defaults = new SiteDefaults(spec, ports, dir, tree.home(), dir.root());
+    SiteDefaults defaults = new SiteDefaults(spec, ports, tree.home(), folder.resolve("alias"));
     new SiteWriter(tree, spec, defaults).write(dir.conf());
     return SiteFile.read(dir.conf().resolve(file));
   }
@@ -61,7 +61,7 @@ class SiteWriterTest {
     Map<String, String> clients = written(new ClusterSpec(), "hdfs-site.xml");
     assertThat(clients).doesNotContainKey("dfs.datanode.data.dir");
     Map<String, String> second = SiteFile.read(dir.conf().resolve("datanode-2/hdfs-site.xml"));
-    assertThat(second.get("dfs.datanode.data.dir")).endsWith("/a%20cluster/data/datanode-2");
+    assertThat(second.get("dfs.datanode.data.dir")).startsWith("file:///").endsWith("/alias/data/datanode-2");
   }
 
   @Test
