@@ -645,6 +645,7 @@ static int read_piece(struct hd_fetch *f, size_t length, hd_buf **out)
             err = n < 0 ? hd_error(-EIO, "reading the file failed: %s", strerror(errno))
                         : hd_error(-EIO, "the file ends before the range does");
             hd_buf_unref(*out);
+            *out = NULL;
             return err;
         }
         done += (size_t)n;

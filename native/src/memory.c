@@ -407,7 +407,12 @@ hd_buf *hd_buf_ref(hd_buf *buf)
 
 void hd_buf_unref(hd_buf *buf)
 {
-    if (!buf || atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel) != 1)
+    if (!buf)
+        return;
+    uint32_t refs = atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel);
+    if (refs == 0)
+        abort(); /* one release too many: the memory may be somebody else's by now */
+    if (refs != 1)
         return;
     struct hd_arena *arena = buf->arena;
     hd_count(arena->stats, memory_used, -buf->capacity);
