@@ -108,7 +108,8 @@ static inline uint64_t hd_random_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* Starts a thread of ours: named, and with signals left to the program's own threads (a JVM's, say). @return 0 or -errno. */
+/* Starts a thread of ours: named, and with signals left to the program's own threads (a JVM's, say). @return 0 or
+ * -errno. */
 int hd_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 /* Number of processors that this process may use. */
