@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native java dist stock demo test lint unit e2e conformance bench-stock clean
+.PHONY: help prepare patches whole native rdma-vm java dist stock demo test lint unit e2e conformance bench-stock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -14,6 +14,9 @@ patches: prepare ## rebuild the patched modules of Hadoop and Spark
 
 whole: prepare ## check that each patched module compiles as a whole
 	@ci/patches --whole
+
+native: prepare ## build the engine and run its tests
+	@ci/native
 
 java: patches ## build our Java
 	@ci/java
@@ -38,6 +41,9 @@ unit: java ## run the unit tests
 
 e2e: dist ## run the end-to-end tests on a local cluster
 	@ci/e2e
+
+rdma-vm: prepare ## run the tests that need real verbs and uDAPL, in a virtual machine
+	@ci/rdma-vm-tests
 
 conformance: stock ## run upstream's own tests against our jars
 	@ci/conformance

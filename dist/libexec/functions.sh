@@ -89,18 +89,23 @@ find_java() {
     done
 }
 
-# check_site_files DIR: each site file of DIR is well-formed XML, or a message names file and line.
+# check_site_files DIR: checks each site file of DIR.
 check_site_files() {
-    local files=() file report
+    local files=() file
     for file in "$1"/*-site.xml "$1"/capacity-scheduler.xml "$1"/fair-scheduler.xml; do
         [ ! -e "$file" ] || files+=("$file")
         [ ! -e "$file" ] || [ -r "$file" ] || die "$file is not readable" "check its permissions"
     done
-    [ ${#files[@]} -gt 0 ] || return 0
+    [ ${#files[@]} -eq 0 ] || check_xml "${files[@]}"
+}
+
+# check_xml FILE...: each is well-formed XML, or a message names file and line.
+check_xml() {
+    local report status=0
     if command -v xmllint >/dev/null; then
-        report=$(xmllint --noout --nonet "${files[@]}" 2>&1) && return 0
+        report=$(xmllint --noout --nonet "$@" 2>&1) && return 0
     elif command -v python3 >/dev/null; then
-        report=$(python3 -I - "${files[@]}" 2>&1 <<'PY'
+        report=$(python3 -I - "$@" 2>/dev/null <<'PY'
 import sys, xml.parsers.expat as expat
 bad = 0
 for name in sys.argv[1:]:
@@ -108,11 +113,12 @@ for name in sys.argv[1:]:
         with open(name, "rb") as f:
             expat.ParserCreate().ParseFile(f)
     except expat.ExpatError as e:
-        bad = 1
+        bad = 9
         print(f"{name}:{e.lineno}: {expat.ErrorString(e.code)}")
 sys.exit(bad)
 PY
-        ) && return 0
+        ) || status=$?
+        [ "$status" -eq 9 ] || return 0
     else
         return 0 # Hadoop's own parser will say it, at greater length
     fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# start-thriftserver.sh [SUBMIT-OPTION...]: serves SQL over JDBC (see beeline).
+# start-thriftserver.sh [SUBMIT-OPTION...] [--hiveconf NAME=VALUE...]: serves SQL over JDBC (see beeline).
 . "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/spark-daemon.sh"
 
 spark_daemon thriftserver
 export SPARK_SUBMIT_OPTS="${SPARK_SUBMIT_OPTS:-} -Dproc_thriftserver"
 start_spark_daemon org.apache.spark.deploy.SparkSubmit --class org.apache.spark.sql.hive.thriftserver.HiveThriftServer2 \
-    --name 'Thrift JDBC/ODBC Server' "$@" spark-internal
+    --name 'Thrift JDBC/ODBC Server' "$@"

@@ -88,6 +88,8 @@ enum Suite {
     if (this == HADOOP) {
       path.add(testClasses);
       path.add(build.resolve("webapps"));
+    } else {
+      path.add(build.resolve("spark-resources"));
     }
     List<Path> published = jars(build.resolve(label));
     published.removeIf(jar -> !jar.getFileName().toString().endsWith("-tests.jar"));

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOWDAH_LINK_H
+#define HOWDAH_LINK_H
+
+/** @file
+ * Links: one per pair of engines and transport, shared by everything that the two processes have to say.
+ *
+ * A link is made over an ordinary TCP connection to the host protocol's ordinary port. The client calls hd_connect()
+ * before it has sent anything; the server calls hd_accept() before it has read anything. If both ends are ours and
+ * have a transport in common, the link comes up (or the existing link to that process is found) and the connection
+ * stays as its guard: when it breaks, the peer is gone. If not, both ends learn why and use the connection for the host
+ * protocol, as if nothing had happened.
+ */
+#include <howdah/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum hd_outcome {
+    HD_LINKED,  /**< `link` is up */
+    HD_FALLBACK /**< speak the host protocol on the connection; `reason` says why */
+};
+
+/** Most bytes of a foreign protocol that hd_accept() can have read before it knew. */
+#define HD_UNREAD_MAX 8
+
+struct hd_connect_result {
+    size_t size;
+    enum hd_outcome outcome;
+    hd_link *link;                       /**< HD_LINKED: a reference, released with hd_link_put() */
+    bool shared;                         /**< the link existed already; the connection is not needed */
+    size_t unread_length;                /**< hd_accept() and HD_FALLBACK: bytes of the host protocol already taken */
+    unsigned char unread[HD_UNREAD_MAX]; /**< from the connection, to be treated as read first */
+    char reason[200];
+};
+
+/** Client side. `fd` is a connected stream socket, blocking or not; the engine keeps a duplicate if it needs one, so
+ * the caller always closes its own. `address` ("host:port") names the peer in errors and finds the link again with
+ * hd_link_find(). Note that a server that knows nothing of us may drop the connection because of our greeting: then
+ * -EPROTO or -ECONNRESET comes back, and the caller connects anew for the host protocol.
+ *  @return 0 with `result` filled, -EPROTO: the peer answered in another protocol, -ETIMEDOUT, -ECONNRESET, and with
+ *  a forced transport -EOPNOTSUPP instead of HD_FALLBACK. */
+HD_API int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout,
+                      struct hd_connect_result *result);
+
+/** Server side. `prefix` has the bytes (0 to HD_UNREAD_MAX) that the caller had to read already; they come back
+ *  in `unread` if they are not ours. Returns at the first byte that is not of our greeting. Errors as hd_connect(). */
+HD_API int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_length, int64_t timeout,
+                     struct hd_connect_result *result);
+
+/** Whether a connection that begins with these bytes can be ours. With fewer than HD_UNREAD_MAX bytes a true may turn
+ *  into a false later. */
+HD_API bool hd_is_greeting(const void *bytes, size_t length);
+
+/** The living link that hd_connect() made for `address`. @return -ENOENT if there is none; connect then. */
+HD_API int hd_link_find(hd_engine *engine, const char *address, hd_link **link);
+
+HD_API hd_link *hd_link_ref(hd_link *link);
+
+/** Gives a reference back. The link itself stays up until it was idle for link.idle.timeout. */
+HD_API void hd_link_put(hd_link *link);
+
+/** Closes the link at once; everything on it fails with -ESHUTDOWN here and -ECONNRESET at the peer. */
+HD_API void hd_link_close(hd_link *link);
+
+/** 0 while the link is up, else the negative errno it ended with; hd_last_error() has the cause. */
+HD_API int hd_link_status(hd_link *link);
+
+/** The peer, for people: "address (program 1234 on host)". Valid as long as the reference. */
+HD_API const char *hd_link_peer(hd_link *link);
+HD_API const char *hd_link_transport(hd_link *link);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HOWDAH_STATS_H
+#define HOWDAH_STATS_H
+
+/** @file
+ * Counters. An engine keeps them in a small file (stats.dir/howdah-PID-N.stats) that it maps; any process may map it
+ * too and read while the engine runs. The file describes itself: names are in it, so a reader of another version still
+ * shows every counter. All numbers are in the machine's byte order, each counter is one aligned 64-bit word.
+ *
+ *   struct hd_stats_header
+ *   char names[counters][32], then char peer_names[peer_counters][32]
+ *   uint64_t values[counters]
+ *   peer_slots times: char peer[80], then uint64_t values[peer_counters]
+ *
+ * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the
+ * peers that found no free one. Counters only grow, except those whose name ends in ".now".
+ */
+#include <howdah/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HD_STATS_MAGIC 0x31545354534448ULL /* "HDSTST1" */
+#define HD_STATS_NAME  32
+#define HD_STATS_PEER  80
+
+struct hd_stats_header {
+    uint64_t magic; /**< written last: a reader that sees it sees everything else */
+    uint32_t header_size;
+    uint32_t pid;
+    uint64_t start_time; /**< of the process, clock ticks after boot as in /proc/PID/stat: tells a reused PID */
+    uint32_t counters;
+    uint32_t peer_counters;
+    uint32_t peer_slots;
+    uint32_t names_offset;
+    uint32_t peer_names_offset;
+    uint32_t values_offset;
+    uint32_t peers_offset;
+    uint32_t peer_stride;
+    char engine[64];
+};
+
+/** Reads one of this engine's counters by name. @return -ENOENT if there is none of that name. */
+HD_API int hd_stats_get(hd_engine *engine, const char *name, uint64_t *value);
+
+/** Path of this engine's counter file; "" if it has none. */
+HD_API const char *hd_stats_path(hd_engine *engine);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

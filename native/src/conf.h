@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_CONF_H
+#define HD_CONF_H
+
+/* struct hd_conf as the engine reads it: one typed member per row of options.def. */
+
+#include <howdah/conf.h>
+
+#define HD_KEY_PREFIX "hadoop.rdma."
+#define HD_ENV_PREFIX "HOWDAH_"
+#define HD_TEXT_MAX   256
+
+enum hd_transport_choice { HD_TR_AUTO, HD_TR_VERBS, HD_TR_UDAPL, HD_TR_SHM, HD_TR_SELF, HD_TR_TCP };
+enum hd_huge_choice { HD_HUGE_AUTO, HD_HUGE_ALWAYS, HD_HUGE_NEVER };
+
+enum hd_option_index {
+#define HD_OPTION(name, field, type, def, min, max, help) HD_OPT_##field,
+#define HD_CHOICE(name, field, def, words, help)          HD_OPT_##field,
+#define HD_TEXT(name, field, def, help)                   HD_OPT_##field,
+#include "options.def"
+    HD_OPT_COUNT
+};
+
+#define HD_TYPE_INT  int64_t
+#define HD_TYPE_SIZE size_t
+#define HD_TYPE_TIME int64_t
+#define HD_TYPE_BOOL bool
+#define HD_TYPE_RATE double
+
+struct hd_conf {
+#define HD_OPTION(name, field, type, def, min, max, help) HD_TYPE_##type field;
+#define HD_CHOICE(name, field, def, words, help)          int field;
+#define HD_TEXT(name, field, def, help)                   char field[HD_TEXT_MAX];
+#include "options.def"
+    char origin[HD_OPT_COUNT][64];
+};
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_ENGINE_H
+#define HD_ENGINE_H
+
+/*
+ * The engine and what belongs to it: devices, services, event queues, threads.
+ *
+ * Locks, in the order in which they may be taken: a link's lock; then any one of: engine->lock (list of links),
+ * services_lock, a queue's lock, a communication thread's lock, io_lock; then the arena's. Nothing is called back under
+ * a lock.
+ */
+
+#include <pthread.h>
+
+#include <howdah/engine.h>
+#include <howdah/queue.h>
+
+#include "predict.h"
+#include "transport.h"
+
+struct hd_engine {
+    _Atomic int refs; /* the program's, each link's, each queue's */
+    struct hd_conf conf;
+    char name[HD_NAME_MAX];
+    uint8_t id[HD_ID_LENGTH];
+    hd_log_fn log;
+    void *log_arg;
+    struct hd_stats *stats; /* the arena's */
+    struct hd_arena *arena;
+    struct hd_predict predict;
+    struct hd_device *devices[HD_DEVICES_MAX];
+    unsigned device_count;
+    atomic_bool closing;
+
+    pthread_mutex_t lock;
+    struct hd_list links;
+    pthread_cond_t link_gone;
+
+    pthread_mutex_t services_lock;
+    struct hd_list services;
+    struct hd_list queues;
+
+    struct hd_comm *comms;
+    unsigned comm_count;
+    _Atomic unsigned next_comm;
+
+    pthread_mutex_t io_lock;
+    pthread_cond_t io_work;
+    struct hd_list io_jobs;
+    pthread_t *io_threads;
+    unsigned io_count;
+    bool io_stop;
+
+    _Atomic int spinners;
+    int spinners_max;
+};
+
+void hd_log(struct hd_engine *engine, enum hd_log_level level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+struct hd_engine *hd_engine_ref(struct hd_engine *engine);
+void hd_engine_unref(struct hd_engine *engine);
+
+/*
+ * Whether spinning pays. On a machine with more to do than processors, the peer cannot run while we spin, so two misses
+ * in a row stop it for a while; then it is tried again. Races lose a count, nothing else.
+ */
+struct hd_spin {
+    _Atomic unsigned misses, pause, next_pause;
+};
+
+/* Permission to spin, if it paid lately and not too many threads do; give it back with hd_spin_end(). */
+bool hd_spin_begin(struct hd_engine *engine, struct hd_spin *spin);
+void hd_spin_end(struct hd_engine *engine);
+/* What became of it. A wait so long that no spinning could have covered it should not be reported. */
+void hd_spin_learn(struct hd_spin *spin, bool hit);
+
+#define HD_SPIN_LONG ((int64_t)1000000) /* nanoseconds: such a wait says nothing about spinning */
+
+/* The queue (a reference) and user of a service. @return false if there is none of that name. */
+bool hd_service_find(struct hd_engine *engine, const char *name, size_t length, hd_queue **queue, uint64_t *user);
+
+/* ---- events ---- */
+
+/* An event that an object can post; part of the object. At most one is in a queue. */
+struct hd_event_node {
+    struct hd_list link;
+    bool posted; /* under the queue's lock */
+    struct hd_event event;
+};
+
+struct hd_queue {
+    _Atomic int refs;
+    struct hd_engine *engine;
+    struct hd_list in_engine; /* engine->queues */
+    pthread_mutex_t lock;
+    struct hd_list events;
+    bool destroyed;
+    _Atomic uint32_t word; /* futex: counts posts and wakes */
+    _Atomic int sleepers;
+    atomic_bool woken, filled;
+    struct hd_spin spin;
+};
+
+hd_queue *hd_queue_ref(hd_queue *queue);
+void hd_queue_unref(hd_queue *queue);
+/* Both do nothing without a queue. @return false if the queue was destroyed: nobody will take the event. */
+bool hd_queue_post(hd_queue *queue, struct hd_event_node *node);
+void hd_queue_cancel(hd_queue *queue, struct hd_event_node *node);
+
+/* ---- communication threads (progress.c) ---- */
+
+struct hd_comm {
+    struct hd_engine *engine;
+    pthread_t thread;
+    int epoll_fd, kick_fd;
+    pthread_mutex_t lock;
+    struct hd_list fresh; /* links to adopt */
+    struct hd_list links; /* the thread's own */
+    atomic_bool quick;    /* looks at its links every millisecond or so */
+    atomic_bool stop;
+};
+
+struct hd_link;
+
+int hd_comm_start(struct hd_engine *engine);
+void hd_comm_stop(struct hd_engine *engine);
+/* Gives a link to a thread, which takes over a reference. */
+void hd_comm_adopt(struct hd_link *link);
+/* Asks the link's thread to look at it soon. */
+void hd_comm_hurry(struct hd_link *link);
+/* Polls a few links on behalf of a thread that waits for events, until `queue->filled`, an interruption or the end of
+ * the spin time. */
+void hd_comm_spin(struct hd_queue *queue, int64_t deadline);
+
+/* ---- I/O threads (fetch.c) ---- */
+
+int hd_io_start(struct hd_engine *engine);
+void hd_io_stop(struct hd_engine *engine);
+
+#endif

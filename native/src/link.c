@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Links: life, frames, credits. */
+
+#include "link.h"
+
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define CONTROLS_MAX 65536 /* replies that a peer can provoke without taking them */
+#define BUDGET       64    /* frames taken in one go */
+
+/* ---- life ---- */
+
+int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params, struct hd_link **out,
+                   struct hd_sink *sink)
+{
+    struct hd_link *link = calloc(1, sizeof(*link));
+    if (!link || !(link->buckets = calloc(16, sizeof(*link->buckets)))) {
+        free(link);
+        return hd_error(-ENOMEM, "out of memory");
+    }
+    atomic_init(&link->refs, 1);
+    link->engine = hd_engine_ref(engine);
+    pthread_mutex_init(&link->lock, NULL);
+    struct hd_list *lists[] = {&link->in_engine,  &link->controls, &link->controls_free, &link->tx_stalled,
+                               &link->todo,       &link->ops_free, &link->tx_frags,      &link->memory_wait,
+                               &link->tx_fetches, &link->served,   &link->tx_replies,    &link->in_comm,
+                               &link->sleeping};
+    for (size_t i = 0; i < HD_COUNT(lists); i++)
+        hd_list_init(lists[i]);
+    link->bucket_count = 16;
+    link->mine = params->mine;
+    link->peers = params->peers;
+    link->initiator = params->initiator;
+    link->local = params->local;
+    link->checksum = params->mine.checksum || params->peers.checksum;
+    link->tx_credits = params->peers.credits;
+    link->next_id = params->initiator ? 1 : 2;
+    link->guard_fd = params->guard_fd;
+    memcpy(link->peer_id, params->peer_id, HD_ID_LENGTH);
+    memcpy(link->token, params->token, HD_ID_LENGTH);
+    snprintf(link->address, sizeof(link->address), "%s", params->address);
+    snprintf(link->peer, sizeof(link->peer), "%s%s(%s)", params->address, params->address[0] ? " " : "",
+             params->peer_name);
+    *sink = (struct hd_sink){.frame = hd_link_frame, .done = hd_rndv_op_done, .arg = link};
+    *out = link;
+    return 0;
+}
+
+static void link_free(struct hd_link *link)
+{
+    struct hd_list *pools[] = {&link->controls, &link->controls_free, &link->todo, &link->ops_free};
+    for (size_t i = 0; i < HD_COUNT(pools); i++)
+        while (!hd_list_empty(pools[i])) {
+            struct hd_list *node = pools[i]->next;
+            hd_list_remove(node);
+            free(node); /* both kinds begin with their node */
+        }
+    hd_table_destroy(&link->rndvs);
+    hd_table_destroy(&link->ops);
+    hd_table_destroy(&link->fetches);
+    free(link->buckets);
+    if (link->guard_fd >= 0)
+        close(link->guard_fd);
+    pthread_mutex_destroy(&link->lock);
+    hd_engine_unref(link->engine);
+    free(link);
+}
+
+void hd_link_discard(struct hd_link *link)
+{
+    link->guard_fd = -1; /* stays the caller's */
+    link_free(link);
+}
+
+hd_link *hd_link_ref(hd_link *link)
+{
+    atomic_fetch_add_explicit(&link->refs, 1, memory_order_relaxed);
+    return link;
+}
+
+void hd_link_put(hd_link *link)
+{
+    if (link && atomic_fetch_sub_explicit(&link->refs, 1, memory_order_acq_rel) == 1)
+        link_free(link);
+}
+
+static size_t eager_limit(const struct hd_link *link, const struct hd_ep *ep)
+{
+    size_t threshold = link->local ? link->engine->conf.shm_eager_threshold : link->engine->conf.eager_threshold;
+    return threshold < ep->frame_tx ? threshold : ep->frame_tx;
+}
+
+void hd_link_start(struct hd_link *link, struct hd_ep *ep)
+{
+    struct hd_engine *engine = link->engine;
+    link->ep = ep;
+    link->eager_max = eager_limit(link, ep);
+    link->idle_since = link->last_poll = hd_now();
+    link->counters = hd_stats_peer(engine->stats, link->peer);
+    hd_count(engine->stats, links_now, 1);
+    hd_count(engine->stats, links_opened, 1);
+    hd_peer_count(link->counters, links, 1);
+    pthread_mutex_lock(&engine->lock);
+    hd_list_add_tail(&engine->links, &link->in_engine);
+    pthread_mutex_unlock(&engine->lock);
+    hd_log(engine, HD_LOG_INFO, "link to %s over %s is up", link->peer, ep->device->ops->name);
+    hd_comm_adopt(hd_link_ref(link));
+}
+
+/* ---- the end of a link ---- */
+
+void hd_link_doom(struct hd_link *link, int error, const char *format, ...)
+{
+    if (!hd_link_usable(link))
+        return;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(link->cause, sizeof(link->cause), format, args);
+    va_end(args);
+    if (atomic_load(&link->engine->closing)) { /* whatever it looks like from here */
+        error = -ESHUTDOWN;
+        snprintf(link->cause, sizeof(link->cause), "the engine was closed");
+    }
+    link->doomed = true;
+    atomic_store_explicit(&link->error, error, memory_order_release);
+}
+
+/* The first half of the end: everyone is told. Memory that the peer may still touch stays until hd_link_reap(). */
+static void tear_down(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    bool retired = link->state == HD_LINK_RETIRED;
+    link->state = HD_LINK_DOWN;
+    link->ep->ops->close(link->ep);
+    while (link->copying) { /* at most a chunk each; then nobody writes into memory that we are about to give back */
+        pthread_mutex_unlock(&link->lock);
+        sched_yield();
+        pthread_mutex_lock(&link->lock);
+    }
+    hd_count(engine->stats, links_now, -1);
+    if (retired) {
+        hd_count(engine->stats, links_idle, 1);
+    } else if (link->error != -ESHUTDOWN) {
+        hd_count(engine->stats, links_failed, 1);
+        hd_peer_count(link->counters, failures, 1);
+        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer,
+               link->cause);
+    }
+    if (link->error == -EPROTO)
+        hd_count(engine->stats, protocol_errors, 1);
+    hd_stream_lost(link);
+    hd_fetch_lost(link);
+    if (atomic_load(&link->poller_asleep))
+        link->ep->ops->wake(link->ep);
+    hd_comm_hurry(link);
+}
+
+void hd_link_lock(struct hd_link *link)
+{
+    pthread_mutex_lock(&link->lock);
+}
+
+void hd_link_unlock(struct hd_link *link)
+{
+    if (!hd_list_empty(&link->todo)) /* chunks that the caller brought about: nobody else may come by for a while */
+        hd_rndv_run(link);
+    if (link->doomed && link->state != HD_LINK_DOWN)
+        tear_down(link);
+    pthread_mutex_unlock(&link->lock);
+}
+
+int hd_link_failure(struct hd_link *link)
+{
+    return hd_error(link->error, "%s: %s", link->peer, link->cause);
+}
+
+bool hd_link_reap(struct hd_link *link)
+{
+    if (link->copying)
+        return false;
+    if (!link->retire_ep) {
+        link->ep->ops->retire(link->ep);
+        link->retire_ep = true;
+    }
+    if (link->poller || atomic_load(&link->queue_pollers) || !link->ep->ops->quiet(link->ep))
+        return false;
+    hd_rndv_destroy_all(link);
+    link->ep->ops->destroy(link->ep);
+    link->ep = NULL;
+    return true;
+}
+
+bool hd_link_idle(const struct hd_link *link)
+{
+    return link->stream_count == 0 && link->fetches.used == 0 && link->served_count == 0 && link->rndvs.used == 0 &&
+           hd_list_empty(&link->controls);
+}
+
+bool hd_link_open_for_more(struct hd_link *link)
+{
+    hd_link_lock(link);
+    bool open = hd_link_usable(link) && link->state == HD_LINK_UP && link->next_id < HD_LAST_STREAM;
+    hd_link_unlock(link);
+    return open;
+}
+
+void hd_link_close(hd_link *link)
+{
+    hd_link_lock(link);
+    hd_link_doom(link, -ESHUTDOWN, "closed on this side");
+    hd_link_unlock(link);
+}
+
+int hd_link_status(hd_link *link)
+{
+    if (atomic_load_explicit(&link->error, memory_order_acquire) == 0)
+        return 0;
+    hd_link_lock(link);
+    int err = hd_link_failure(link);
+    hd_link_unlock(link);
+    return err;
+}
+
+const char *hd_link_peer(hd_link *link)
+{
+    return link->peer;
+}
+
+const char *hd_link_transport(hd_link *link)
+{
+    pthread_mutex_lock(&link->lock);
+    const char *name = "none";
+    if (link->ep) {
+        const struct hd_device *device = link->ep->device;
+        name = device->inner ? device->inner->ops->name : device->ops->name;
+    }
+    pthread_mutex_unlock(&link->lock);
+    return name;
+}
+
+/* ---- sending ---- */
+
+int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                 size_t length)
+{
+    if (!hd_link_usable(link))
+        return -ECONNRESET;
+    bool credit = type == HD_FRAME_CREDIT;
+    if (!credit && link->tx_credits == 0)
+        return -EAGAIN;
+    struct hd_frame frame = {.type = (uint8_t)type,
+                             .credits = (uint16_t)link->rx_owed,
+                             .length = (uint32_t)length,
+                             .id = id,
+                             .sequence = link->tx_sequence,
+                             .arg = arg};
+    if (link->checksum)
+        frame.checksum = hd_frame_checksum(&frame, payload);
+    int err = link->ep->ops->send(link->ep, &frame, payload);
+    if (err == -EAGAIN) {
+        hd_comm_hurry(link); /* nobody may tell us when there is room again */
+        return err;
+    }
+    if (err) {
+        hd_link_doom(link, err == -EPROTO ? err : -ECONNRESET, "%s", hd_last_error());
+        return -ECONNRESET;
+    }
+    link->rx_owed = 0;
+    link->tx_sequence++;
+    link->tx_credits -= !credit;
+    hd_count(link->engine->stats, frames_sent, 1);
+    hd_count(link->engine->stats, bytes_sent, length);
+    hd_peer_count(link->counters, frames_sent, 1);
+    hd_peer_count(link->counters, bytes_sent, length);
+    return 0;
+}
+
+bool hd_link_can_send(const struct hd_link *link)
+{
+    return link->tx_credits > link->peers.credits / 8 && hd_list_empty(&link->controls);
+}
+
+void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                     size_t length)
+{
+    if (hd_list_empty(&link->controls) && hd_link_post(link, type, id, arg, payload, length) != -EAGAIN)
+        return;
+    if (!hd_link_usable(link))
+        return;
+    struct hd_control *control;
+    if (!hd_list_empty(&link->controls_free)) {
+        control = hd_container(link->controls_free.next, struct hd_control, node);
+        hd_list_remove(&control->node);
+    } else {
+        control = link->control_count < CONTROLS_MAX ? malloc(sizeof(*control)) : NULL;
+        if (!control) {
+            hd_link_doom(link, -EPROTO, "the peer does not take our replies");
+            return;
+        }
+    }
+    link->control_count++;
+    control->frame = (struct hd_frame){.type = (uint8_t)type, .id = id, .arg = arg, .length = (uint32_t)length};
+    if (length)
+        memcpy(control->payload, payload, length);
+    hd_list_add_tail(&link->controls, &control->node);
+}
+
+static void send_controls(struct hd_link *link)
+{
+    while (!hd_list_empty(&link->controls)) {
+        struct hd_control *control = hd_container(link->controls.next, struct hd_control, node);
+        const struct hd_frame *f = &control->frame;
+        if (hd_link_post(link, f->type, f->id, f->arg, control->payload, f->length))
+            return;
+        hd_list_remove(&control->node);
+        link->control_count--;
+        hd_list_add_tail(&link->controls_free, &control->node);
+    }
+}
+
+/* As many streams as there are credits: the rest would find none. */
+static void wake_stalled(struct hd_link *link)
+{
+    uint32_t room = link->tx_credits;
+    while (room-- && hd_link_can_send(link) && !hd_list_empty(&link->tx_stalled)) {
+        struct hd_stream *stream = hd_container(link->tx_stalled.next, struct hd_stream, tx_node);
+        hd_list_remove(&stream->tx_node);
+        hd_stream_notify(stream);
+        if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
+            stream->writable_wanted = false;
+    }
+}
+
+void hd_link_transmit(struct hd_link *link)
+{
+    send_controls(link);
+    if (hd_link_can_send(link)) {
+        hd_fetch_transmit(link);
+        hd_rndv_transmit(link);
+    }
+    wake_stalled(link);
+    if (link->rx_owed >= link->mine.credits / 2)
+        hd_link_post(link, HD_FRAME_CREDIT, 0, 0, NULL, 0);
+}
+
+bool hd_link_has_work(const struct hd_link *link)
+{
+    bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) ||
+                    !hd_list_empty(&link->tx_frags) || !hd_list_empty(&link->tx_stalled);
+    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) ||
+           link->memory_stalled || link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
+}
+
+/* ---- receiving ---- */
+
+static int on_retire(struct hd_link *link, uint64_t step)
+{
+    bool peer_decides = link->initiator == (step == 0); /* only the initiator asks, only the other one answers */
+    if (step > 2 || peer_decides || (step && link->state != HD_LINK_RETIRING))
+        return hd_error(-EPROTO, "a peer's request to close the link makes no sense");
+    if (step == 0) {
+        bool idle = hd_link_idle(link);
+        if (idle)
+            link->state = HD_LINK_RETIRED;
+        hd_link_control(link, HD_FRAME_RETIRE, 0, idle ? 1 : 2, NULL, 0);
+    } else if (step == 1) {
+        link->state = HD_LINK_RETIRED;
+        hd_link_doom(link, -ESHUTDOWN, "closed because it was idle");
+    } else {
+        link->state = HD_LINK_UP;
+        link->idle_since = hd_now();
+    }
+    return 0;
+}
+
+static int dispatch_control(struct hd_link *link, const struct hd_frame *f, const uint8_t *payload)
+{
+    struct hd_rts rts;
+    struct hd_cts cts;
+    struct hd_segment segment;
+    switch (f->type) {
+    case HD_FRAME_CREDIT:
+        return 0;
+    case HD_FRAME_OPEN:
+        return hd_stream_on_open(link, f->id, payload, f->length);
+    case HD_FRAME_WINDOW:
+        return hd_stream_on_window(link, f->id, f->arg);
+    case HD_FRAME_CLOSE:
+        return hd_stream_on_close(link, f->id);
+    case HD_FRAME_RESET:
+        return hd_stream_on_reset(link, f->id, f->arg);
+    case HD_FRAME_RTS:
+        memcpy(&rts, payload, sizeof(rts));
+        return hd_stream_on_rts(link, f->id, f->arg, &rts);
+    case HD_FRAME_CTS:
+        memcpy(&cts, payload, sizeof(cts));
+        return hd_rndv_on_cts(link, f->id, &cts);
+    case HD_FRAME_DONE:
+        return hd_rndv_on_done(link, f->id);
+    case HD_FRAME_FIN:
+        return hd_rndv_on_fin(link, f->id, f->arg);
+    case HD_FRAME_FETCH:
+        return hd_fetch_on_request(link, f->id, payload, f->length);
+    case HD_FRAME_SEGMENT:
+        memcpy(&segment, payload, sizeof(segment));
+        return hd_fetch_on_segment(link, f->id, f->arg, &segment);
+    case HD_FRAME_CANCEL:
+        hd_fetch_on_cancel(link, f->id);
+        return 0;
+    case HD_FRAME_RETIRE:
+        return on_retire(link, f->arg);
+    default:
+        return hd_error(-EPROTO, "a frame of unknown type %u", f->type);
+    }
+}
+
+static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    uint8_t copy[HD_FRAME_MIN_PAYLOAD]; /* the peer may change what it sent while we look */
+    switch (f->type) {
+    case HD_FRAME_DATA:
+        return hd_stream_on_data(link, f->id, payload, f->length, owner);
+    case HD_FRAME_FRAG:
+        return hd_rndv_on_frag(link, f->id, f->arg, payload, f->length);
+    case HD_FRAME_REPLY:
+        return hd_fetch_on_reply(link, f->id, f->arg, payload, f->length);
+    default:
+        if (f->length)
+            memcpy(copy, payload, f->length);
+        return dispatch_control(link, f, copy);
+    }
+}
+
+int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_link *link = arg;
+    if (!hd_link_usable(link))
+        return -ECONNRESET;
+    if (!hd_frame_valid(f, link->ep->frame_rx))
+        return hd_error(-EPROTO, "a frame of type %u, %u bytes makes no sense", f->type, f->length);
+    if (f->checksum != (link->checksum ? hd_frame_checksum(f, payload) : 0))
+        return hd_error(-EPROTO, "a frame was damaged on the way");
+    if (f->sequence != link->rx_sequence)
+        return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->rx_sequence);
+    if (f->credits > link->peers.credits - link->tx_credits)
+        return hd_error(-EPROTO, "the peer gives back more credits than it got");
+    bool credit = f->type == HD_FRAME_CREDIT;
+    if (!credit && link->rx_owed >= link->mine.credits)
+        return hd_error(-EPROTO, "the peer sends more than its credits allow");
+    int err = dispatch(link, f, payload, owner);
+    if (err) {
+        link->memory_stalled = err == -ENOBUFS;
+        hd_count(link->engine->stats, memory_stalls, err == -ENOBUFS);
+        return err;
+    }
+    link->memory_stalled = false;
+    link->rx_sequence++;
+    link->rx_owed += !credit;
+    link->tx_credits += f->credits;
+    hd_count(link->engine->stats, frames_received, 1);
+    hd_count(link->engine->stats, bytes_received, f->length);
+    hd_peer_count(link->counters, frames_received, 1);
+    hd_peer_count(link->counters, bytes_received, f->length);
+    return 0;
+}
+
+void hd_link_progress(struct hd_link *link)
+{
+    for (bool more = true; more && hd_link_usable(link);) {
+        int n = link->ep->ops->progress(link->ep, BUDGET);
+        if (n < 0) {
+            bool retired = link->state == HD_LINK_RETIRED && n == -ECONNRESET;
+            int error = retired ? -ESHUTDOWN : n == -EPROTO ? n : -ECONNRESET;
+            hd_link_doom(link, error, "%s", retired ? "closed because it was idle" : hd_last_error());
+            return;
+        }
+        if (!hd_list_empty(&link->memory_wait))
+            hd_rndv_retry_memory(link);
+        more = hd_rndv_run(link) || n == BUDGET;
+        if (hd_link_usable(link))
+            hd_link_transmit(link);
+    }
+}
+
+void hd_link_disarm(struct hd_link *link)
+{
+    if (!link->armed || !link->ep)
+        return;
+    link->ep->ops->disarm(link->ep);
+    link->armed = false;
+    hd_comm_hurry(link);
+}
+
+/* ---- finding links ---- */
+
+/* The newest: an older one may be about to end. */
+static struct hd_link *newest_to(hd_engine *engine, const char *address)
+{
+    for (struct hd_list *n = engine->links.prev; n != &engine->links; n = n->prev) {
+        struct hd_link *link = hd_container(n, struct hd_link, in_engine);
+        if (link->initiator && !atomic_load(&link->error) && strcmp(link->address, address) == 0)
+            return hd_link_ref(link);
+    }
+    return NULL;
+}
+
+int hd_link_find(hd_engine *engine, const char *address, hd_link **out)
+{
+    pthread_mutex_lock(&engine->lock);
+    struct hd_link *link = newest_to(engine, address);
+    pthread_mutex_unlock(&engine->lock);
+    if (link && hd_link_open_for_more(link)) {
+        *out = link;
+        return 0;
+    }
+    hd_link_put(link);
+    return hd_error(-ENOENT, "no link to %s", address);
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_LINK_H
+#define HD_LINK_H
+
+/*
+ * A link and what runs on it. Everything in here is guarded by the link's lock, unless a comment says otherwise.
+ *
+ * An error found deep in a call marks the link as doomed and lets the call unwind; hd_link_unlock() then tears it down,
+ * when no function on the stack holds pointers into it.
+ */
+
+#include <howdah/fetch.h>
+#include <howdah/link.h>
+#include <howdah/stream.h>
+
+#include "engine.h"
+#include "table.h"
+
+#define HD_LAST_STREAM  (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
+#define HD_MESSAGE_COST 64               /* bytes of window that a message takes besides its own */
+
+enum hd_link_state {
+    HD_LINK_UP,
+    HD_LINK_RETIRING, /* we asked the peer to close the idle link */
+    HD_LINK_RETIRED,  /* agreed: nothing new starts */
+    HD_LINK_DOWN      /* torn down; waits for the peer to let go of our memory */
+};
+
+struct hd_link {
+    _Atomic int refs; /* engine's, program's, each stream's and fetch's */
+    struct hd_engine *engine;
+    struct hd_list in_engine; /* engine->links, under engine->lock */
+    pthread_mutex_t lock;
+
+    struct hd_ep *ep;
+    enum hd_link_state state;
+    _Atomic int error; /* 0 while up */
+    bool doomed;
+    char cause[256];
+    char address[HD_NAME_MAX]; /* what the client connected to; "" at the server */
+    char peer[2 * HD_NAME_MAX + 16];
+    uint8_t peer_id[HD_ID_LENGTH], token[HD_ID_LENGTH];
+    bool initiator, local; /* local: both ends are on one host */
+    bool checksum;
+    struct hd_limits mine, peers;
+    size_t eager_max;
+    struct hd_peer_counters *counters;
+
+    /* frames */
+    uint32_t tx_credits, rx_owed; /* frames we may send; frames received and not yet given back */
+    uint32_t tx_sequence, rx_sequence;
+    struct hd_list controls, controls_free; /* struct hd_control that wait for credits */
+    unsigned control_count;
+    bool memory_stalled; /* a frame waits for buffer memory */
+
+    /* streams */
+    struct hd_stream **buckets;
+    uint32_t bucket_count, stream_count, peer_stream_count;
+    uint32_t next_id, last_peer_id;
+    struct hd_list tx_stalled; /* streams that wait for credits */
+
+    /* rendezvous */
+    struct hd_table rndvs; /* struct hd_rndv */
+    struct hd_table ops;   /* struct hd_op under way */
+    struct hd_list todo;   /* struct hd_op to be started */
+    struct hd_list ops_free;
+    struct hd_list tx_frags;    /* rndvs with frames to send */
+    struct hd_list memory_wait; /* rndvs that wait for buffer memory */
+    unsigned copying;           /* synchronous operations running without the lock */
+
+    /* fetches */
+    struct hd_table fetches;   /* ours, by handle */
+    struct hd_list tx_fetches; /* ours, not sent yet */
+    struct hd_list served;     /* the peer's */
+    struct hd_list tx_replies; /* the peer's, with something to send */
+    uint32_t served_count;
+
+    /* progress */
+    struct hd_comm *comm;
+    struct hd_list in_comm;
+    struct hd_stream *poller; /* the stream whose waiting thread polls */
+    _Atomic uint32_t poller_asleep;
+    struct hd_list sleeping; /* streams with threads that wait for another one to poll */
+    _Atomic int queue_pollers;
+    struct hd_spin spin;
+    bool armed;
+    int64_t last_poll, idle_since;
+    int guard_fd;
+    bool retire_ep; /* ep->retire() was called */
+};
+
+/* One message in a stream's receive queue. */
+struct hd_msg {
+    struct hd_msg *next;
+    hd_buf *buf; /* NULL until a rendezvous has one */
+    size_t length;
+    struct hd_rndv *rndv; /* under way; NULL: ready */
+    bool rendezvous;      /* came by one: its bytes did not count against the window */
+};
+
+struct hd_stream {
+    struct hd_link *link; /* a reference */
+    struct hd_stream *next_in_bucket;
+    uint32_t id;
+    bool by_peer, in_table;
+    char service[HD_SERVICE_MAX + 1];
+    enum hd_protocol protocol;
+
+    struct hd_msg *rx_first, **rx_last;
+    size_t rx_offset;            /* taken of the first message */
+    size_t rx_ready_bytes;       /* of messages that are ready, for hd_available() */
+    size_t rx_held;              /* bytes of buffers held for messages of the queue, rendezvous only */
+    int64_t rx_window, rx_taken; /* what the peer may still send; what we took and did not tell */
+    int64_t tx_window;
+    size_t rndv_out; /* bytes of rendezvous under way */
+    struct hd_list tx_rndvs;
+    bool finished, remote_finished;
+    int remote_error; /* the peer reset the stream */
+
+    struct hd_list tx_node; /* link->tx_stalled */
+    struct hd_list sleep_node;
+    _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
+    int sleepers;
+    atomic_bool interrupted;
+
+    hd_queue *queue;
+    uint64_t user;
+    bool readable_wanted, writable_wanted;
+    struct hd_event_node readable, writable, accepted;
+    hd_queue *accept_queue; /* while `accepted` may be in it */
+};
+
+enum hd_rndv_side { HD_RNDV_TX, HD_RNDV_RX };
+
+/* A transfer by rendezvous, at either end. */
+struct hd_rndv {
+    uint32_t handle, peer_handle;
+    enum hd_rndv_side side;
+    int mode; /* HD_MODE_*; 0 until decided */
+    hd_buf *buf;
+    size_t offset, length; /* where in the buffer (from base), how much */
+    uint64_t key, address; /* of the peer's memory */
+    size_t issued, completed;
+    unsigned inflight;
+    struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
+    struct hd_msg *msg;
+    struct hd_fetch *fetch;
+    struct hd_list node;     /* link->tx_frags or link->memory_wait */
+    struct hd_list siblings; /* stream->tx_rndvs */
+};
+
+/* One chunk of a rendezvous. */
+struct hd_op {
+    struct hd_list node;
+    uint32_t handle;
+    struct hd_rndv *rndv;
+    struct hd_rma rma;
+    bool put;
+};
+
+struct hd_control {
+    struct hd_list node;
+    struct hd_frame frame;
+    uint8_t payload[HD_CAUSE_MAX];
+};
+
+/* ---- link.c ---- */
+
+struct hd_link_params {
+    const char *address, *peer_name;
+    const uint8_t *peer_id, *token;
+    bool initiator, local;
+    struct hd_limits mine, peers;
+    int guard_fd; /* taken over on success */
+};
+
+/* A link without an endpoint yet; sink for it in *sink. */
+int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params, struct hd_link **link,
+                   struct hd_sink *sink);
+/* Takes over the endpoint and starts serving the link. */
+void hd_link_start(struct hd_link *link, struct hd_ep *ep);
+/* For a link that was not started. */
+void hd_link_discard(struct hd_link *link);
+
+void hd_link_lock(struct hd_link *link);
+void hd_link_unlock(struct hd_link *link);
+
+/* Marks the link as lost. The first cause stays. */
+void hd_link_doom(struct hd_link *link, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Sets hd_last_error() to why the link ended and returns its error. */
+int hd_link_failure(struct hd_link *link);
+static inline bool hd_link_usable(const struct hd_link *link)
+{
+    return !link->doomed && link->state != HD_LINK_DOWN;
+}
+bool hd_link_idle(const struct hd_link *link);
+/* Whether new streams and fetches may start on it; takes the lock. */
+bool hd_link_open_for_more(struct hd_link *link);
+/* Tears down what is left of a link that is down. @return true if the endpoint is gone. */
+bool hd_link_reap(struct hd_link *link);
+
+/* Sends a frame now. @return -EAGAIN without credits or room; -ECONNRESET, with the link doomed. */
+int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                 size_t length);
+/* Sends a frame now or as soon as there are credits; at most HD_CAUSE_MAX bytes of payload. */
+void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                     size_t length);
+/* Whether a frame with data may go now: credits beyond the reserve for control frames, and none of those waiting. */
+bool hd_link_can_send(const struct hd_link *link);
+/* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the
+ * transport had no room. Nobody will say when that is over, so the communication thread looks again. */
+bool hd_link_has_work(const struct hd_link *link);
+/* Takes what arrived, starts and finishes what can be. */
+void hd_link_progress(struct hd_link *link);
+/* Moves what waited for credits. */
+void hd_link_transmit(struct hd_link *link);
+/* Takes the link from the communication thread for a while. */
+void hd_link_disarm(struct hd_link *link);
+/* Sink. */
+int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
+
+/* ---- stream.c ---- */
+
+struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id);
+void hd_stream_notify(struct hd_stream *stream);
+/* A message became ready, or its rendezvous failed to. */
+void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg);
+void hd_stream_start_rndvs(struct hd_stream *stream);
+void hd_stream_lost(struct hd_link *link); /* tells all streams that the link is gone */
+int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, size_t length);
+int hd_stream_on_data(struct hd_link *link, uint32_t id, const void *payload, size_t length, hd_buf *owner);
+int hd_stream_on_window(struct hd_link *link, uint32_t id, uint64_t bytes);
+int hd_stream_on_close(struct hd_link *link, uint32_t id);
+int hd_stream_on_reset(struct hd_link *link, uint32_t id, uint64_t error);
+int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const struct hd_rts *rts);
+
+/* ---- rendezvous.c ---- */
+
+struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side);
+void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv);
+/* Sender: fills what the peer must know; `wish` is an HD_MODE_*. */
+void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts);
+/* Receiver: what the peer offers. -EPROTO if it makes no sense. */
+int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, const struct hd_rts *rts);
+/* Receiver: gets memory if there is none yet and begins; waits for memory if need be. */
+void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv);
+/* Receiver: refuses the transfer before it began. */
+void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error);
+int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts);
+int hd_rndv_on_frag(struct hd_link *link, uint32_t handle, uint64_t offset, const void *payload, size_t length);
+int hd_rndv_on_done(struct hd_link *link, uint32_t handle);
+int hd_rndv_on_fin(struct hd_link *link, uint32_t handle, uint64_t error);
+void hd_rndv_op_done(void *arg, uint64_t cookie, int status); /* sink */
+/* Runs waiting chunks; may drop the lock for a while. @return whether it did something. */
+bool hd_rndv_run(struct hd_link *link);
+/* Sends frames of copied transfers while there are credits; retries those that wait for memory. */
+void hd_rndv_transmit(struct hd_link *link);
+void hd_rndv_retry_memory(struct hd_link *link);
+void hd_rndv_destroy_all(struct hd_link *link);
+
+/* ---- fetch.c ---- */
+
+int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *payload, size_t length);
+int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, const void *payload, size_t length);
+int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle,
+                        const struct hd_segment *segment);
+void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
+/* Gets memory for the block. */
+int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
+/* A transfer of ours came in (client) or went out (server). */
+void hd_fetch_received(struct hd_fetch *fetch, size_t length);
+void hd_fetch_sent(struct hd_fetch *fetch, int error);
+void hd_fetch_transmit(struct hd_link *link);
+void hd_fetch_lost(struct hd_link *link);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_MEMORY_H
+#define HD_MEMORY_H
+
+/*
+ * Buffer memory. An arena takes slabs (memfd mappings, so that other processes can map them too) from the system up to
+ * a hard limit. A slab is divided into units of 64 KB (or a page, if that is larger). Small buffers share a span of
+ * four units and have four size classes per doubling; larger ones are runs of units; those above a slab get one of
+ * their own.
+ *
+ * All bookkeeping is outside the slabs: a peer process that maps them may scribble over data, never over lists.
+ */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <howdah/buffer.h>
+
+#include "conf.h"
+#include "stats.h"
+#include "util.h"
+
+#define HD_SMALL_MAX   (48 * 1024)
+#define HD_CLASS_MIN   256
+#define HD_CLASS_COUNT 33 /* 256, 320, 384, 448, 512, 640, ... 48k: see class_size() */
+#define HD_DEVICES_MAX 8
+
+struct hd_slab {
+    struct hd_list link;
+    char *base;
+    size_t size;
+    int fd;
+    uint32_t id;    /* never used again after the slab is gone */
+    bool huge, own; /* own: holds one large buffer */
+    uint32_t units, units_free;
+    /* Per device: its registration. A device that could not register the slab leaves `registered` false; buffers in it
+     * then move by copy. */
+    struct {
+        bool registered;
+        uint64_t key;
+        void *handle;
+    } device[HD_DEVICES_MAX];
+    unsigned char *busy; /* one byte per unit */
+};
+
+struct hd_span {
+    struct hd_list link; /* in its class, while it has free buffers */
+    struct hd_slab *slab;
+    uint32_t unit, total, available;
+    struct hd_buf *free;
+    struct hd_buf *bufs;
+};
+
+struct hd_buf {
+    _Atomic uint32_t refs;
+    int size_class; /* -1: a run of units */
+    char *data;
+    size_t length, capacity;
+    char *base;
+    struct hd_slab *slab;
+    struct hd_span *span;
+    struct hd_arena *arena;
+    struct hd_buf *next;
+};
+
+/* What a transport does with a new or dying slab. */
+struct hd_slab_user {
+    int (*add)(void *arg, struct hd_slab *slab);
+    void (*remove)(void *arg, struct hd_slab *slab);
+    void *arg;
+};
+
+struct hd_arena {
+    pthread_mutex_t lock; /* slabs, units, spare descriptors */
+    struct hd_list slabs;
+    size_t limit, slab_size, unit, taken;
+    int huge;
+    uint32_t next_id;
+    struct hd_buf *spare;
+    struct {
+        pthread_mutex_t lock;
+        struct hd_list spans; /* with at least one free buffer */
+    } classes[HD_CLASS_COUNT];
+    struct hd_slab_user users[HD_DEVICES_MAX];
+    unsigned user_count;
+    struct hd_stats *stats; /* the arena's: it must live as long as the last buffer */
+    _Atomic uint64_t live;  /* buffers out, plus one for the engine */
+};
+
+/* Takes over `stats` (from malloc) on success. */
+int hd_arena_create(const struct hd_conf *conf, struct hd_stats *stats, struct hd_arena **arena);
+
+/* Drops the engine's hold: the memory goes when the last buffer does. Slab users must be gone before. */
+void hd_arena_release(struct hd_arena *arena);
+
+/* Adds a user; its index is the device index in hd_slab. Before any allocation. */
+unsigned hd_arena_add_user(struct hd_arena *arena, const struct hd_slab_user *user);
+
+/* Calls `remove` for every slab and forgets the users. */
+void hd_arena_drop_users(struct hd_arena *arena);
+
+int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **buf);
+
+/* Size classes, for tests. */
+int hd_class_of(size_t size);
+size_t hd_class_size(int size_class);
+
+#endif

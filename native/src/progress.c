@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Communication threads. Each owns a share of the links: it watches their guards, serves them while no program thread
+ * polls them, and buries them. A thread sleeps in epoll_wait() and is woken by guards, by transports' event
+ * descriptors, and by its kick.
+ *
+ * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
+ * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again.
+ */
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link.h"
+
+#define IDLE_LOOK ((int64_t)1000000000)
+#define GUARD_TAG 1ULL
+
+static void watch(struct hd_comm *comm, int fd, uint64_t data, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.u64 = data};
+    if (fd >= 0 && epoll_ctl(comm->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+        hd_log(comm->engine, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
+}
+
+static void unwatch(struct hd_comm *comm, int fd)
+{
+    if (fd >= 0)
+        epoll_ctl(comm->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void kick(struct hd_comm *comm)
+{
+    uint64_t one = 1;
+    if (write(comm->kick_fd, &one, sizeof(one)) < 0) {
+        /* full: it will wake anyway */
+    }
+}
+
+static void drain(int fd)
+{
+    uint64_t count;
+    if (read(fd, &count, sizeof(count)) < 0) {
+        /* somebody else was faster */
+    }
+}
+
+void hd_comm_hurry(struct hd_link *link)
+{
+    if (link->comm && !atomic_exchange(&link->comm->quick, true))
+        kick(link->comm);
+}
+
+void hd_comm_adopt(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    struct hd_comm *comm = &engine->comms[atomic_fetch_add(&engine->next_comm, 1) % engine->comm_count];
+    pthread_mutex_lock(&link->lock);
+    link->comm = comm;
+    pthread_mutex_unlock(&link->lock);
+    pthread_mutex_lock(&comm->lock);
+    hd_list_add_tail(&comm->fresh, &link->in_comm);
+    pthread_mutex_unlock(&comm->lock);
+    kick(comm);
+}
+
+static void adopt_fresh(struct hd_comm *comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    while (!hd_list_empty(&comm->fresh)) {
+        struct hd_link *link = hd_container(comm->fresh.next, struct hd_link, in_comm);
+        hd_list_remove(&link->in_comm);
+        hd_list_add_tail(&comm->links, &link->in_comm);
+        watch(comm, link->guard_fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
+        watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
+        atomic_store(&comm->quick, true); /* arms it */
+    }
+    pthread_mutex_unlock(&comm->lock);
+}
+
+/* Nothing may come on the guard but its end. */
+static void guard_event(struct hd_comm *comm, struct hd_link *link)
+{
+    char byte;
+    ssize_t n = recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    int err = n < 0 ? errno : 0;
+    unwatch(comm, link->guard_fd);
+    hd_link_lock(link);
+    if (n > 0) {
+        hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
+    } else if (hd_link_usable(link)) {
+        hd_link_progress(link); /* what it sent before it went */
+        bool retired = link->state == HD_LINK_RETIRED;
+        hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
+                     err ? strerror(err) : "closed");
+    }
+    hd_link_unlock(link);
+}
+
+/* Polls a little longer, since one arrival is often followed by another. */
+static void linger(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    if (!hd_spin_begin(engine, &link->spin))
+        return;
+    int64_t end = hd_now() + engine->conf.poll_spin;
+    bool hit = false;
+    for (unsigned i = 1; hd_link_usable(link) && !link->poller; i++) {
+        if (link->ep->ops->pending(link->ep)) {
+            hit = true;
+            hd_link_progress(link);
+            end = hd_now() + engine->conf.poll_spin;
+        }
+        pthread_mutex_unlock(&link->lock);
+        hd_cpu_relax();
+        pthread_mutex_lock(&link->lock);
+        if (i % 16 == 0 && hd_now() >= end)
+            break;
+    }
+    hd_spin_learn(&link->spin, hit);
+    hd_spin_end(engine);
+}
+
+static bool polled_by_callers(const struct hd_link *link)
+{
+    return link->poller || atomic_load(&link->queue_pollers);
+}
+
+/* Takes what there is and arms the event descriptor. The lock is held. */
+static void serve(struct hd_link *link)
+{
+    while (hd_link_usable(link) && !polled_by_callers(link)) {
+        hd_link_progress(link);
+        if (hd_link_usable(link) && (link->armed = link->ep->ops->arm(link->ep)))
+            return;
+        if (link->memory_stalled || !link->ep->ops->pending(link->ep))
+            return; /* later, by tick() */
+    }
+}
+
+static void link_event(struct hd_link *link)
+{
+    drain(link->ep->ops->event_fd(link->ep));
+    hd_link_lock(link);
+    link->armed = false;
+    if (hd_link_usable(link))
+        hd_count(link->engine->stats, wakeups, 1);
+    if (hd_link_usable(link) && !polled_by_callers(link)) {
+        hd_link_progress(link);
+        linger(link);
+    }
+    serve(link);
+    hd_link_unlock(link);
+}
+
+/* ---- the regular look at a link ---- */
+
+static int64_t idle_look(struct hd_link *link, int64_t now)
+{
+    int64_t timeout = link->engine->conf.link_idle_timeout;
+    if (timeout == 0 || !link->initiator || link->state != HD_LINK_UP || !hd_link_idle(link))
+        return IDLE_LOOK;
+    if (now - link->idle_since >= timeout) {
+        link->state = HD_LINK_RETIRING;
+        hd_link_control(link, HD_FRAME_RETIRE, 0, 0, NULL, 0);
+        return IDLE_LOOK;
+    }
+    return timeout - (now - link->idle_since);
+}
+
+/* @return nanoseconds until the next look, or -1 if the link is no more. */
+static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
+{
+    int64_t handover = comm->engine->conf.poll_handover, next = IDLE_LOOK;
+    hd_link_lock(link);
+    if (link->state == HD_LINK_DOWN) {
+        int event_fd = link->ep->ops->event_fd(link->ep);
+        unwatch(comm, event_fd); /* before it is closed */
+        next = hd_link_reap(link) ? -1 : handover;
+    } else if (hd_link_usable(link)) {
+        if (hd_link_has_work(link)) /* a caller that polls may be asleep */
+            hd_link_progress(link);
+        if (!polled_by_callers(link) && !link->armed && now - link->last_poll >= handover)
+            serve(link);
+        int64_t idle = idle_look(link, now);
+        next = !link->armed || hd_link_has_work(link) ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
+    }
+    bool down = link->doomed && next >= 0;
+    hd_link_unlock(link);
+    return down && next > handover ? handover : next;
+}
+
+static void bury(struct hd_comm *comm, struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    unwatch(comm, link->guard_fd);
+    hd_list_remove(&link->in_comm);
+    pthread_mutex_lock(&engine->lock);
+    hd_list_remove(&link->in_engine);
+    pthread_cond_broadcast(&engine->link_gone);
+    pthread_mutex_unlock(&engine->lock);
+    close(link->guard_fd);
+    link->guard_fd = -1;
+    hd_link_put(link); /* the engine's */
+    hd_link_put(link); /* this thread's */
+}
+
+/* @return nanoseconds to sleep. */
+static int64_t look_around(struct hd_comm *comm)
+{
+    int64_t now = hd_now(), sleep = INT64_MAX;
+    atomic_store(&comm->quick, false);
+    for (struct hd_list *n = comm->links.next, *after; n != &comm->links; n = after) {
+        struct hd_link *link = hd_container(n, struct hd_link, in_comm);
+        after = n->next;
+        int64_t next = tick(comm, link, now);
+        if (next < 0)
+            bury(comm, link);
+        else if (next < sleep)
+            sleep = next;
+    }
+    if (sleep <= comm->engine->conf.poll_handover)
+        atomic_store(&comm->quick, true);
+    return sleep;
+}
+
+static int to_milliseconds(int64_t ns)
+{
+    return ns == INT64_MAX ? -1 : ns / 1000000 >= INT_MAX ? INT_MAX : (int)((ns + 999999) / 1000000);
+}
+
+static void *run(void *arg)
+{
+    struct hd_comm *comm = arg;
+    int64_t next_look = 0;
+    while (!atomic_load(&comm->stop)) {
+        int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
+        struct epoll_event events[64];
+        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), to_milliseconds(sleep));
+        for (int i = 0; i < n; i++) {
+            uint64_t data = events[i].data.u64;
+            struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~GUARD_TAG);
+            if (!link) {
+                drain(comm->kick_fd);
+                next_look = 0;
+            } else if (data & GUARD_TAG) {
+                guard_event(comm, link);
+                next_look = 0;
+            } else {
+                link_event(link);
+            }
+        }
+        if (hd_now() < next_look)
+            continue;
+        adopt_fresh(comm);
+        int64_t pause = look_around(comm);
+        next_look = pause == INT64_MAX ? INT64_MAX : hd_now() + pause;
+    }
+    return NULL;
+}
+
+/* ---- polling on behalf of queue waiters ---- */
+
+#define SPIN_LINKS 4
+
+/* The engine's links, if they are few: claimed, so that the communication thread leaves them to us. */
+static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
+{
+    unsigned all = 0, count = 0, taken = 0;
+    pthread_mutex_lock(&engine->lock);
+    for (struct hd_list *n = engine->links.next; n != &engine->links && all++ < SPIN_LINKS; n = n->next)
+        links[count++] = hd_link_ref(hd_container(n, struct hd_link, in_engine));
+    pthread_mutex_unlock(&engine->lock);
+    for (unsigned i = 0; i < count; i++) {
+        struct hd_link *link = links[i];
+        pthread_mutex_lock(&link->lock);
+        bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
+        if (take) {
+            atomic_fetch_add(&link->queue_pollers, 1);
+            if (to_spin)
+                hd_link_disarm(link);
+        }
+        pthread_mutex_unlock(&link->lock);
+        if (take)
+            links[taken++] = link;
+        else
+            hd_link_put(link);
+    }
+    return taken;
+}
+
+/* Gives the links back. A thread that goes to sleep wants the communication thread to wake it, from the next arrival
+ * on. */
+static void release(struct hd_link **links, unsigned count, bool to_sleep)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct hd_link *link = links[i];
+        pthread_mutex_lock(&link->lock);
+        bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
+        link->last_poll = hd_now();
+        if (to_sleep && last && !link->poller && !link->armed)
+            serve(link);
+        hd_link_unlock(link);
+        hd_link_put(link);
+    }
+}
+
+static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end)
+{
+    for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
+         i++) {
+        for (unsigned j = 0; j < count; j++)
+            if (links[j]->ep->ops->pending(links[j]->ep) && pthread_mutex_trylock(&links[j]->lock) == 0) {
+                hd_link_progress(links[j]);
+                hd_link_unlock(links[j]);
+            }
+        hd_cpu_relax();
+        if (i % 32 == 0 && hd_now() >= end)
+            return;
+    }
+}
+
+void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
+{
+    struct hd_engine *engine = queue->engine;
+    struct hd_link *links[SPIN_LINKS];
+    bool spins = hd_spin_begin(engine, &queue->spin);
+    unsigned count = claim(engine, links, spins);
+    if (spins && count) {
+        int64_t end = hd_now() + engine->conf.poll_spin;
+        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end);
+        hd_spin_learn(&queue->spin, atomic_load_explicit(&queue->filled, memory_order_relaxed));
+    }
+    release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
+    if (spins)
+        hd_spin_end(engine);
+}
+
+/* ---- start and stop ---- */
+
+static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
+{
+    comm->engine = engine;
+    pthread_mutex_init(&comm->lock, NULL);
+    hd_list_init(&comm->fresh);
+    hd_list_init(&comm->links);
+    comm->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    comm->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (comm->epoll_fd < 0 || comm->kick_fd < 0)
+        return hd_error(-errno, "no descriptors for a communication thread: %s", strerror(errno));
+    watch(comm, comm->kick_fd, 0, EPOLLIN);
+    return hd_thread_start(&comm->thread, "howdah-comm", run, comm);
+}
+
+static void comm_close(struct hd_comm *comm)
+{
+    if (comm->epoll_fd >= 0)
+        close(comm->epoll_fd);
+    if (comm->kick_fd >= 0)
+        close(comm->kick_fd);
+    pthread_mutex_destroy(&comm->lock);
+}
+
+int hd_comm_start(struct hd_engine *engine)
+{
+    engine->comms = calloc((size_t)engine->conf.communication_threads, sizeof(*engine->comms));
+    if (!engine->comms)
+        return hd_error(-ENOMEM, "out of memory");
+    for (int64_t i = 0; i < engine->conf.communication_threads; i++) {
+        int err = comm_open(engine, &engine->comms[i]);
+        if (err) {
+            comm_close(&engine->comms[i]);
+            return err;
+        }
+        engine->comm_count++;
+    }
+    return 0;
+}
+
+void hd_comm_stop(struct hd_engine *engine)
+{
+    for (unsigned i = 0; i < engine->comm_count; i++) {
+        atomic_store(&engine->comms[i].stop, true);
+        kick(&engine->comms[i]);
+    }
+    for (unsigned i = 0; i < engine->comm_count; i++) {
+        pthread_join(engine->comms[i].thread, NULL);
+        comm_close(&engine->comms[i]);
+    }
+    free(engine->comms);
+    engine->comms = NULL;
+    engine->comm_count = 0;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_STATS_H
+#define HD_STATS_H
+
+/* Counters in a mapped file; the layout is in <howdah/stats.h>. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <howdah/stats.h>
+
+#define HD_COUNTER(field, name) _Atomic uint64_t field;
+struct hd_counters {
+#include "counters.def"
+};
+
+#define HD_PEER_COUNTER(field, name) _Atomic uint64_t field;
+struct hd_peer_counters {
+    char peer[HD_STATS_PEER];
+#include "counters.def"
+};
+
+struct hd_stats {
+    struct hd_counters *now;
+    struct hd_peer_counters *peers;
+    unsigned peer_slots;
+    pthread_mutex_t lock; /* naming of peer slots */
+    void *map;
+    size_t map_size;
+    char path[320];
+};
+
+#define hd_count(stats, field, n)     atomic_fetch_add_explicit(&(stats)->now->field, (uint64_t)(n), memory_order_relaxed)
+#define hd_peer_count(peer, field, n) atomic_fetch_add_explicit(&(peer)->field, (uint64_t)(n), memory_order_relaxed)
+
+/* Without a directory ("" or not writable) the counters are private memory; *why then has the cause. */
+int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, unsigned peers, char *why, size_t size);
+/* Removes the file; counting goes on. */
+void hd_stats_unlink(struct hd_stats *stats);
+void hd_stats_close(struct hd_stats *stats);
+
+/* The slot of a peer, for as long as the engine lives. */
+struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer);
+
+int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value);
+
+#endif

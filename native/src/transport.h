@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_TRANSPORT_H
+#define HD_TRANSPORT_H
+
+/*
+ * What the engine asks of a transport. A transport is one const table of operations, registered by name in transport.c.
+ * Operations that a transport leaves out are filled in by hd_transport_find() with ones that say "not supported", so no
+ * caller tests for NULL.
+ *
+ * A device is a transport opened by an engine. An endpoint is one end of a link. Operations on an endpoint are called
+ * with the link's lock held, except where it says otherwise; upcalls through the sink come from inside progress() or
+ * get()/put() only.
+ */
+
+#include "memory.h"
+#include "wire.h"
+
+struct hd_device;
+struct hd_ep;
+struct hd_transport_ops;
+
+enum {
+    HD_CAP_GET = 1,  /* can read the peer's memory */
+    HD_CAP_PUT = 2,  /* can write the peer's memory */
+    HD_CAP_SYNC = 4, /* get() and put() finish before they return and must be called WITHOUT the link's lock */
+};
+
+/* Where an endpoint hands what arrives. */
+struct hd_sink {
+    /* A frame. The header was copied; the payload is only valid during the call and a hostile peer may change it
+     * meanwhile. `owner`, if not NULL, is a buffer around the payload that may be kept by taking a reference. -ENOBUFS:
+     * not taken, to be given again by a later progress(); other errors end the link. */
+    int (*frame)(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
+    /* A get() or put() ended. */
+    void (*done)(void *arg, uint64_t cookie, int status);
+    void *arg;
+};
+
+struct hd_ep {
+    const struct hd_transport_ops *ops;
+    struct hd_device *device;
+    struct hd_sink sink;
+    unsigned caps;   /* HD_CAP_*, what this very pair of endpoints can do */
+    size_t frame_tx; /* largest payload that send() takes */
+    size_t frame_rx; /* largest that may arrive */
+};
+
+/* Remote memory access: `length` bytes between our buffer and the peer's address. */
+struct hd_rma {
+    hd_buf *buf;
+    size_t offset; /* from buf->base */
+    size_t length;
+    uint64_t key, address;
+    uint64_t cookie;
+};
+
+struct hd_ep_params {
+    struct hd_limits mine, peers;
+    struct hd_sink sink;
+    uint8_t token[HD_ID_LENGTH];
+};
+
+struct hd_transport_ops {
+    size_t size;
+    const char *name;
+
+    /* Whether it can work in this process at all: NULL, or why not in words. */
+    const char *(*probe)(void);
+
+    int (*device_open)(struct hd_device *device);
+    void (*device_close)(struct hd_device *device);
+    int (*slab_add)(struct hd_device *device, struct hd_slab *slab);
+    void (*slab_remove)(struct hd_device *device, struct hd_slab *slab);
+    /* What a peer must know to tell whether it can reach us. @return bytes written, at most HD_BLOB_MAX. */
+    size_t (*describe)(struct hd_device *device, uint8_t *blob);
+    /* Whether the peer that described itself so can be reached: NULL, or why not. */
+    const char *(*reachable)(struct hd_device *device, const uint8_t *blob, size_t length);
+
+    /* Set-up, without the lock: client offers, server answers, client finishes. */
+    int (*ep_create)(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
+    int (*offer)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    int (*answer)(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
+    int (*finish)(struct hd_ep *ep, int64_t deadline);
+
+    /* What this peer must be told to access `buf->base + offset`. Fails if it cannot (the slab is not registered, say).
+     */
+    int (*locate)(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address);
+
+    /* 0; -EAGAIN: no room now; other errors: the link is lost. */
+    int (*send)(struct hd_ep *ep, const struct hd_frame *frame, const void *payload);
+    /* With HD_CAP_SYNC: 0 or an error. Else 0: sink.done() follows; -EAGAIN: later. */
+    int (*get)(struct hd_ep *ep, const struct hd_rma *rma);
+    int (*put)(struct hd_ep *ep, const struct hd_rma *rma);
+
+    /* Delivers up to `budget` frames and completions. @return how many, or an error: the link is lost. */
+    int (*progress)(struct hd_ep *ep, int budget);
+    /* Whether progress() would find something. Cheap, without the lock. */
+    bool (*pending)(struct hd_ep *ep);
+    /* Sleeps until something is pending, wake() or the timeout, or `*word` is not `seen`. Without the lock, one thread
+     * at a time. */
+    void (*wait)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
+    void (*wake)(struct hd_ep *ep);
+    /* Asks for event_fd() to become readable with the next arrival. @return false: something is pending, not armed. */
+    bool (*arm)(struct hd_ep *ep);
+    void (*disarm)(struct hd_ep *ep);
+    int (*event_fd)(struct hd_ep *ep);
+
+    /* The end comes in four steps. close(): the peer shall notice; nothing is posted any more. retire(): called once no
+     * get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether the peer will not touch our
+     * memory any more. destroy(). */
+    void (*close)(struct hd_ep *ep);
+    void (*retire)(struct hd_ep *ep);
+    bool (*quiet)(struct hd_ep *ep);
+    void (*destroy)(struct hd_ep *ep);
+};
+
+struct hd_device {
+    const struct hd_transport_ops *ops;
+    const struct hd_conf *conf;
+    struct hd_arena *arena;
+    struct hd_stats *stats;
+    const uint8_t *engine_id;
+    unsigned index;          /* in hd_slab.device[] */
+    void *data;              /* the transport's */
+    struct hd_device *inner; /* of an interceptor */
+};
+
+/* Transports in order of preference; NULL behind the last. */
+const struct hd_transport_ops *hd_transport_at(size_t i);
+
+/* Opens a device; with fault.* options in force, behind the fault interceptor. */
+int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **device);
+void hd_device_close(struct hd_device *device);
+
+extern const struct hd_transport_ops hd_self_ops, hd_shm_ops, hd_fault_ops;
+
+/* Fills the gaps of a table with operations that say "not supported". */
+void hd_transport_complete(struct hd_transport_ops *complete, const struct hd_transport_ops *ops);
+
+#endif

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "support.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *test_transport = "auto";
+
+int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
+{
+    if (argc > 1)
+        test_transport = argv[1];
+    if (argc > 2)
+        cmocka_set_test_filter(argv[2]);
+    return _cmocka_run_group_tests(test_transport, tests, count, NULL, NULL);
+}
+
+static void no_log(void *arg, enum hd_log_level level, const char *line)
+{
+    (void)arg, (void)level;
+    if (getenv("TEST_LOG"))
+        fprintf(stderr, "%s\n", line);
+}
+
+hd_engine *test_engine(const char *const *options)
+{
+    hd_conf *conf = hd_conf_create();
+    assert_non_null(conf);
+    assert_ok(hd_conf_set(conf, "hadoop.rdma.transport", test_transport, "test"));
+    assert_ok(hd_conf_set(conf, "hadoop.rdma.log.level", "info", "test"));
+    for (; options && *options; options++) {
+        char key[128] = "hadoop.rdma.";
+        const char *equals = strchr(*options, '=');
+        strncat(key, *options, (size_t)(equals - *options));
+        assert_ok(hd_conf_set(conf, key, equals + 1, "test"));
+    }
+    struct hd_engine_params params = {.size = sizeof(params), .conf = conf, .name = "test", .log = no_log};
+    hd_engine *engine;
+    assert_ok(hd_engine_create(&params, &engine));
+    hd_conf_destroy(conf);
+    return engine;
+}
+
+void test_sockets(int fds[2])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(listener, (struct sockaddr *)&address, length), 0);
+    assert_int_equal(listen(listener, 1), 0);
+    assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &length), 0);
+    fds[0] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fds[0], (struct sockaddr *)&address, length), 0);
+    fds[1] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    assert_true(fds[1] >= 0);
+    close(listener);
+}
+
+struct acceptor {
+    hd_engine *engine;
+    int fd, err;
+    struct hd_connect_result *result;
+};
+
+static void *accept_run(void *arg)
+{
+    struct acceptor *a = arg;
+    a->err = hd_accept(a->engine, a->fd, NULL, 0, PATIENCE, a->result);
+    return NULL;
+}
+
+int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_result *client,
+                 struct hd_connect_result *server)
+{
+    pthread_t thread;
+    struct hd_connect_result ignored = {.size = sizeof(ignored)};
+    client->size = sizeof(*client);
+    if (server)
+        server->size = sizeof(*server);
+    struct acceptor acceptor = {.engine = b, .fd = fds[1], .result = server ? server : &ignored};
+    assert_int_equal(pthread_create(&thread, NULL, accept_run, &acceptor), 0);
+    int err = hd_connect(a, fds[0], "testhost:1", PATIENCE, client);
+    pthread_join(thread, NULL);
+    if (!server && ignored.link)
+        hd_link_put(ignored.link);
+    return err ? err : acceptor.err;
+}
+
+void pair_open(struct pair *pair, const char *const *options)
+{
+    memset(pair, 0, sizeof(*pair));
+    pair->a = test_engine(options);
+    pair->b = strcmp(test_transport, "self") == 0 ? pair->a : test_engine(options);
+    assert_ok(hd_queue_create(pair->b, &pair->queue));
+    assert_ok(hd_engine_listen(pair->b, "test", pair->queue, 42));
+    test_sockets(pair->fds);
+    struct hd_connect_result client = {0}, server = {0};
+    assert_ok(pair_connect(pair->a, pair->b, pair->fds, &client, &server));
+    assert_int_equal(client.outcome, HD_LINKED);
+    assert_int_equal(server.outcome, HD_LINKED);
+    pair->client = client.link;
+    pair->server = server.link;
+}
+
+void pair_close(struct pair *pair)
+{
+    hd_link_put(pair->client);
+    hd_link_put(pair->server);
+    hd_queue_destroy(pair->queue);
+    hd_engine_destroy(pair->a);
+    if (pair->b != pair->a)
+        hd_engine_destroy(pair->b);
+    close(pair->fds[0]);
+    close(pair->fds[1]);
+}
+
+struct hd_event next_event(hd_queue *queue, enum hd_event_type type)
+{
+    struct hd_event event = {0};
+    assert_ok(hd_queue_wait(queue, &event, 1, PATIENCE));
+    assert_int_equal(event.type, type);
+    return event;
+}
+
+void pair_stream(struct pair *pair, const struct hd_stream_params *params, hd_stream **client, hd_stream **server)
+{
+    assert_ok(hd_stream_open(pair->client, "test", params, client));
+    struct hd_event event = next_event(pair->queue, HD_EVENT_STREAM);
+    assert_int_equal(event.user, 42);
+    *server = event.stream;
+}
+
+static uint64_t pattern(uint64_t seed, uint64_t word)
+{
+    uint64_t z = seed * 0x9e3779b97f4a7c15ULL + word * 0xd1342543de82ef95ULL;
+    return z ^ (z >> 29);
+}
+
+void fill(void *data, size_t length, uint64_t seed)
+{
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = pattern(seed, i);
+        memcpy((char *)data + i, &word, length - i < 8 ? length - i : 8);
+    }
+}
+
+bool filled(const void *data, size_t length, uint64_t seed)
+{
+    for (size_t i = 0; i < length; i += 8) {
+        uint64_t word = pattern(seed, i);
+        if (memcmp((const char *)data + i, &word, length - i < 8 ? length - i : 8) != 0)
+            return false;
+    }
+    return true;
+}
+
+uint64_t counter(hd_engine *engine, const char *name)
+{
+    uint64_t value;
+    assert_ok(hd_stats_get(engine, name, &value));
+    return value;
+}
+
+void await_counter(hd_engine *engine, const char *name, uint64_t value)
+{
+    struct timespec pause = {.tv_nsec = 2000000};
+    for (int i = 0; i < 5000 && counter(engine, name) != value; i++)
+        nanosleep(&pause, NULL);
+    if (counter(engine, name) != value)
+        fail_msg("%s is %llu, not %llu", name, (unsigned long long)counter(engine, name), (unsigned long long)value);
+}

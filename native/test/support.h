@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_SUPPORT_H
+#define TEST_SUPPORT_H
+
+/* What the tests share: engines, links between them, bytes with a pattern. */
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <howdah/howdah.h>
+
+#define SECOND   ((int64_t)1000000000)
+#define MILLI    ((int64_t)1000000)
+#define PATIENCE (20 * SECOND) /* longer than anything takes, even under a sanitizer */
+
+/* Fails with the engine's own words. */
+#define assert_ok(call)                                                                                                \
+    do {                                                                                                               \
+        long long result_ = (long long)(call);                                                                         \
+        if (result_ < 0)                                                                                               \
+            fail_msg("%s: %lld (%s)", #call, result_, hd_last_error());                                                \
+    } while (0)
+
+/* The transport under test: the program's first argument. Sets it for test_engine(). */
+extern const char *test_transport;
+int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count);
+
+/* An engine with options "name=value" (without prefix), ended by NULL. */
+hd_engine *test_engine(const char *const *options);
+
+/* Two connected TCP sockets. */
+void test_sockets(int fds[2]);
+
+/* Two engines with a link; over `self` both are the same. */
+struct pair {
+    hd_engine *a, *b;
+    hd_link *client, *server;
+    hd_queue *queue; /* of b, for the service "test" */
+    int fds[2];
+};
+
+void pair_open(struct pair *pair, const char *const *options);
+void pair_close(struct pair *pair);
+
+/* One more connection between the two engines. @return hd_connect()'s result; `server` may be NULL. */
+int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_result *client,
+                 struct hd_connect_result *server);
+
+/* A stream to "test" and its other end. */
+void pair_stream(struct pair *pair, const struct hd_stream_params *params, hd_stream **client, hd_stream **server);
+
+/* The next event of a queue, which must be of this type. */
+struct hd_event next_event(hd_queue *queue, enum hd_event_type type);
+
+/* Bytes that depend on seed and position. */
+void fill(void *data, size_t length, uint64_t seed);
+bool filled(const void *data, size_t length, uint64_t seed);
+
+uint64_t counter(hd_engine *engine, const char *name);
+
+/* Waits until a counter has the value; fails if that takes too long. */
+void await_counter(hd_engine *engine, const char *name, uint64_t value);
+
+#endif

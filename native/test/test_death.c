@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Peers that die without a word: one side runs in a process of its own and is killed at a random moment. */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static void *accept_link(void *arg)
+{
+    struct {
+        hd_engine *engine;
+        int fd;
+        struct hd_connect_result result;
+    } *a = arg;
+    a->result.size = sizeof(a->result);
+    assert_ok(hd_accept(a->engine, a->fd, NULL, 0, PATIENCE, &a->result));
+    return NULL;
+}
+
+/* The victim: serves or asks for data as fast as it can, until it is killed. */
+static void victim(int fd, bool serves)
+{
+    hd_engine *engine = test_engine(NULL);
+    struct {
+        hd_engine *engine;
+        int fd;
+        struct hd_connect_result result;
+    } a = {.engine = engine, .fd = fd};
+    hd_queue *queue;
+    if (hd_queue_create(engine, &queue) || hd_engine_listen(engine, "test", queue, 0))
+        _exit(1);
+    accept_link(&a);
+    hd_stream *stream;
+    static char data[400000];
+    if (!serves) {
+        if (hd_stream_open(a.result.link, "test", NULL, &stream))
+            _exit(1);
+        for (size_t i = 1;; i = i * 7 % 399989)
+            if (hd_send(stream, data, i, HD_FOREVER))
+                _exit(1);
+    }
+    for (;;) {
+        struct hd_event event;
+        hd_buf *buf;
+        if (hd_queue_wait(queue, &event, 1, HD_FOREVER) != 1)
+            _exit(1);
+        if (event.type == HD_EVENT_STREAM)
+            hd_stream_close(event.stream);
+        if (event.type != HD_EVENT_FETCH)
+            continue;
+        if (hd_buf_alloc(engine, sizeof(data), &buf))
+            _exit(1);
+        hd_fetch_reply_buf(event.fetch, buf, 0, sizeof(data));
+        hd_buf_unref(buf);
+    }
+}
+
+static pid_t start_victim(int fd, int other, bool serves)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        close(other);
+        victim(fd, serves);
+        _exit(0);
+    }
+    close(fd);
+    return pid;
+}
+
+static hd_engine *survivor(int fd, hd_queue **queue, hd_link **link)
+{
+    hd_engine *engine = test_engine(NULL);
+    assert_ok(hd_queue_create(engine, queue));
+    assert_ok(hd_engine_listen(engine, "test", *queue, 0));
+    struct hd_connect_result result = {.size = sizeof(result)};
+    assert_ok(hd_connect(engine, fd, "victim:1", PATIENCE, &result));
+    assert_int_equal(result.outcome, HD_LINKED);
+    *link = result.link;
+    return engine;
+}
+
+static void bury(hd_engine *engine, hd_queue *queue, hd_link *link, pid_t pid, int fd)
+{
+    int status;
+    waitpid(pid, &status, 0);
+    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    assert_int_equal(hd_link_status(link), -ECONNRESET);
+    assert_non_null(strstr(hd_last_error(), "victim:1"));
+    await_counter(engine, "links.now", 0);
+    await_counter(engine, "memory.used.now", 0);
+    hd_link_put(link);
+    hd_queue_destroy(queue);
+    hd_engine_destroy(engine);
+    close(fd);
+}
+
+static void skip_self(void)
+{
+    if (strcmp(test_transport, "self") == 0)
+        skip(); /* there is only one process */
+}
+
+static void a_killed_sender_ends_the_stream(void **state)
+{
+    (void)state;
+    skip_self();
+    for (int round = 0; round < 8; round++) {
+        int fds[2];
+        hd_queue *queue;
+        hd_link *link;
+        hd_buf *msg;
+        test_sockets(fds);
+        pid_t pid = start_victim(fds[1], fds[0], false);
+        hd_engine *engine = survivor(fds[0], &queue, &link);
+        struct hd_event event = next_event(queue, HD_EVENT_STREAM);
+        int err = 0, killer = 20 + round * 13;
+        while ((err = hd_recv(event.stream, &msg, PATIENCE)) == 0) {
+            hd_buf_unref(msg);
+            if (killer-- == 0)
+                kill(pid, SIGKILL);
+        }
+        assert_int_equal(err, -ECONNRESET);
+        hd_stream_close(event.stream);
+        bury(engine, queue, link, pid, fds[0]);
+    }
+}
+
+static void a_killed_server_ends_every_fetch(void **state)
+{
+    (void)state;
+    skip_self();
+    for (int round = 0; round < 8; round++) {
+        int fds[2], started = 0, failed = 0;
+        hd_queue *queue;
+        hd_link *link;
+        test_sockets(fds);
+        pid_t pid = start_victim(fds[1], fds[0], true);
+        hd_engine *engine = survivor(fds[0], &queue, &link);
+        for (int i = 0; i < 100; i++) {
+            struct hd_fetch_params params = {
+                .size = sizeof(params), .name = "x", .name_length = 1, .length = HD_FETCH_ALL, .queue = queue};
+            hd_fetch *fetch;
+            started += hd_fetch_start(link, "test", &params, &fetch) == 0;
+        }
+        for (int i = 0; i < started; i++) {
+            if (i == round * 5)
+                kill(pid, SIGKILL);
+            struct hd_event event = next_event(queue, HD_EVENT_FETCHED);
+            failed += event.status != 0;
+            assert_true(event.status == 0 || event.status == -ECONNRESET);
+            hd_fetch_release(event.fetch);
+        }
+        assert_true(failed <= started);
+        while (hd_link_status(link) == 0)
+            usleep(1000);
+        bury(engine, queue, link, pid, fds[0]);
+    }
+}
+
+static void a_thread_that_sleeps_learns_of_it(void **state)
+{
+    (void)state;
+    skip_self();
+    int fds[2];
+    hd_queue *queue;
+    hd_link *link;
+    hd_stream *stream;
+    hd_buf *msg;
+    test_sockets(fds);
+    pid_t pid = start_victim(fds[1], fds[0], true);
+    hd_engine *engine = survivor(fds[0], &queue, &link);
+    struct hd_fetch_params params = {
+        .size = sizeof(params), .name = "x", .name_length = 1, .length = 10, .queue = queue};
+    hd_fetch *fetch;
+    assert_ok(hd_fetch_start(link, "test", &params, &fetch)); /* the victim is awake now */
+    next_event(queue, HD_EVENT_FETCHED);
+    hd_fetch_release(fetch);
+    assert_ok(hd_stream_open(link, "test", NULL, &stream));
+    assert_int_equal(hd_recv(stream, &msg, PATIENCE), 1); /* it closes streams */
+    hd_stream_close(stream);
+    kill(pid, SIGSTOP); /* alive, but silent: nothing happens */
+    assert_ok(hd_stream_open(link, "test", NULL, &stream));
+    assert_int_equal(hd_recv(stream, &msg, 200 * MILLI), -ETIMEDOUT);
+    kill(pid, SIGKILL);
+    assert_int_equal(hd_recv(stream, &msg, PATIENCE), -ECONNRESET);
+    assert_non_null(strstr(hd_last_error(), "gone"));
+    hd_stream_close(stream);
+    bury(engine, queue, link, pid, fds[0]);
+}
+
+static void counter_files_of_the_dead_are_swept(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/howdah-test-XXXXXX", option[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(option, sizeof(option), "stats.dir=%s", dir);
+    const char *const options[] = {option, NULL};
+    int ready[2];
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        hd_engine *engine = test_engine(options);
+        const char *path = hd_stats_path(engine);
+        if (write(ready[1], path, strlen(path) + 1) < 0)
+            _exit(1);
+        pause();
+    }
+    char path[256] = "";
+    assert_true(read(ready[0], path, sizeof(path) - 1) > 0);
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    assert_int_equal(access(path, F_OK), 0);
+    hd_engine *engine = test_engine(options);
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(access(hd_stats_path(engine), R_OK), 0);
+    hd_engine_destroy(engine);
+    assert_int_equal(rmdir(dir), 0); /* nothing is left */
+    close(ready[0]);
+    close(ready[1]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_killed_sender_ends_the_stream),
+        cmocka_unit_test(a_killed_server_ends_every_fetch),
+        cmocka_unit_test(a_thread_that_sleeps_learns_of_it),
+        cmocka_unit_test(counter_files_of_the_dead_are_swept),
+    };
+    return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

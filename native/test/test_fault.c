@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Random traffic under injected faults. Whatever goes wrong: what is delivered is right, in order and once; every call
+ * returns; when the engines are done, no memory is left in use. HOWDAH_TEST_SEEDS sets the number of schedules of each
+ * kind. */
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "support.h"
+
+enum { STREAMS = 3, MESSAGES = 60, FETCHES = 20 };
+
+struct traffic {
+    struct pair pair;
+    uint64_t seed;
+    bool may_fail;
+    hd_queue *blocks, *done;
+    pthread_t threads[2 * STREAMS + 2];
+    int thread_count;
+    int wrong; /* data that differs, order that changed, calls that hung */
+};
+
+struct role {
+    struct traffic *traffic;
+    hd_stream *stream;
+    int index;
+};
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+    uint64_t z = a * 0x9e3779b97f4a7c15ULL + b + 1;
+    z = (z ^ (z >> 31)) * 0xbf58476d1ce4e5b9ULL;
+    return z ^ (z >> 29);
+}
+
+static size_t size_of(uint64_t seed, int stream, int message)
+{
+    uint64_t r = mix(seed, (uint64_t)(stream * 1000 + message));
+    return r % 8 == 0 ? (size_t)(r >> 8) % 300000 : (size_t)(r >> 8) % 3000;
+}
+
+/* An error is allowed when faults break links; a timeout never is. */
+static void judge(struct traffic *t, int err, const char *what)
+{
+    bool fine = err >= 0 || (t->may_fail && (err == -ECONNRESET || err == -EPROTO || err == -ESHUTDOWN));
+    if (fine)
+        return;
+    fprintf(stderr, "seed %llu: %s: %d %s\n", (unsigned long long)t->seed, what, err, hd_last_error());
+    __atomic_store_n(&t->wrong, 1, __ATOMIC_RELAXED);
+}
+
+static void *send_role(void *arg)
+{
+    struct role *role = arg;
+    struct traffic *t = role->traffic;
+    char *data = malloc(300000);
+    int err = 0;
+    for (int i = 0; i < MESSAGES && err >= 0; i++) {
+        size_t length = size_of(t->seed, role->index, i);
+        fill(data, length, mix(t->seed, (uint64_t)i));
+        err = hd_send(role->stream, data, length, PATIENCE);
+        judge(t, err, "send");
+    }
+    if (err >= 0)
+        hd_stream_finish(role->stream);
+    free(data);
+    hd_buf *msg;
+    if (err >= 0) /* stays until the other side is done */
+        judge(t, hd_recv(role->stream, &msg, PATIENCE), "end");
+    hd_stream_close(role->stream);
+    free(role);
+    return NULL;
+}
+
+static void *recv_role(void *arg)
+{
+    struct role *role = arg;
+    struct traffic *t = role->traffic;
+    hd_buf *msg;
+    int err, i = 0;
+    while ((err = hd_recv(role->stream, &msg, PATIENCE)) == 0) {
+        size_t length = size_of(t->seed, role->index, i);
+        bool right = hd_buf_length(msg) == length && filled(hd_buf_data(msg), length, mix(t->seed, (uint64_t)i));
+        hd_buf_unref(msg);
+        i++;
+        if (!right) {
+            judge(t, -EBADMSG, "contents");
+            break;
+        }
+    }
+    judge(t, err, "recv");
+    if (err == 1 && i != MESSAGES)
+        judge(t, -ENODATA, "messages are missing before the end");
+    hd_stream_close(role->stream);
+    free(role);
+    return NULL;
+}
+
+static void *block_server(void *arg)
+{
+    struct traffic *t = arg;
+    struct hd_event event;
+    int n;
+    while ((n = hd_queue_wait(t->blocks, &event, 1, PATIENCE)) == 1) {
+        size_t length, size;
+        uint64_t offset, wanted;
+        hd_buf *buf;
+        hd_fetch_range(event.fetch, &offset, &wanted);
+        memcpy(&size, hd_fetch_name(event.fetch, &length), sizeof(size));
+        assert_ok(hd_buf_alloc(t->pair.b, size + 1, &buf));
+        fill(hd_buf_data(buf), size, size);
+        hd_fetch_reply_buf(event.fetch, buf, 0, size);
+        hd_buf_unref(buf);
+    }
+    return NULL;
+}
+
+static void *block_client(void *arg)
+{
+    struct traffic *t = arg;
+    int started = 0;
+    for (int i = 0; i < FETCHES; i++) {
+        size_t size = size_of(t->seed, 77, i);
+        struct hd_fetch_params params = {.size = sizeof(params),
+                                         .name = &size,
+                                         .name_length = sizeof(size),
+                                         .length = HD_FETCH_ALL,
+                                         .queue = t->done,
+                                         .user = size};
+        hd_fetch *fetch;
+        int err = hd_fetch_start(t->pair.client, "blocks", &params, &fetch);
+        judge(t, err, "fetch");
+        started += err == 0;
+    }
+    struct hd_event event;
+    for (int i = 0; i < started; i++) {
+        int n = hd_queue_wait(t->done, &event, 1, PATIENCE);
+        if (n != 1) {
+            judge(t, -ETIMEDOUT, "a fetch never ended");
+            return NULL;
+        }
+        judge(t, event.status, "fetched");
+        hd_buf *data = event.status ? NULL : hd_fetch_data(event.fetch);
+        if (data && (hd_buf_length(data) != event.user || !filled(hd_buf_data(data), event.user, event.user)))
+            judge(t, -EBADMSG, "contents of a block");
+        hd_fetch_release(event.fetch);
+    }
+    if (hd_queue_wait(t->done, &event, 1, 0) == 1)
+        judge(t, -EEXIST, "a fetch ended twice");
+    return NULL;
+}
+
+static void launch(struct traffic *t, void *(*run)(void *), void *arg)
+{
+    pthread_create(&t->threads[t->thread_count++], NULL, run, arg);
+}
+
+static struct role *role(struct traffic *t, hd_stream *stream, int index)
+{
+    struct role *r = malloc(sizeof(*r));
+    *r = (struct role){t, stream, index};
+    return r;
+}
+
+/* The next stream that arrives, unless the link is lost first. */
+static int accept_one(struct traffic *t, struct hd_event *event)
+{
+    for (;;) {
+        bool up = hd_link_status(t->pair.client) == 0 && hd_link_status(t->pair.server) == 0;
+        int n = hd_queue_wait(t->pair.queue, event, 1, 50 * MILLI);
+        if (n == 1 || !up)
+            return n;
+    }
+}
+
+static void run_traffic(uint64_t seed, bool may_fail, const char *const *options)
+{
+    struct traffic t = {.seed = seed, .may_fail = may_fail};
+    int err = 0;
+    pair_open(&t.pair, options);
+    assert_ok(hd_queue_create(t.pair.b, &t.blocks));
+    assert_ok(hd_queue_create(t.pair.a, &t.done));
+    assert_ok(hd_engine_listen(t.pair.b, "blocks", t.blocks, 0));
+    launch(&t, block_server, &t);
+    launch(&t, block_client, &t);
+    for (int i = 0; i < STREAMS && err == 0; i++) {
+        hd_stream *client;
+        struct hd_event event;
+        struct hd_stream_params params = {.size = sizeof(params), .protocol = (enum hd_protocol)(mix(seed, 5) % 4)};
+        err = hd_stream_open(t.pair.client, "test", &params, &client);
+        judge(&t, err, "open");
+        if (err)
+            break;
+        launch(&t, send_role, role(&t, client, i));
+        int n = accept_one(&t, &event);
+        if (n == 1)
+            launch(&t, recv_role, role(&t, event.stream, i));
+        else
+            judge(&t, may_fail ? 0 : n, "accept");
+    }
+    for (int i = 1; i < t.thread_count; i++)
+        pthread_join(t.threads[i], NULL);
+    hd_queue_wake(t.blocks);
+    pthread_join(t.threads[0], NULL);
+    struct hd_event event; /* what came too late to be accepted */
+    while (hd_queue_wait(t.pair.queue, &event, 1, 0) == 1)
+        hd_stream_close(event.stream);
+    hd_queue_destroy(t.blocks);
+    hd_queue_destroy(t.done);
+    await_counter(t.pair.a, "memory.used.now", 0);
+    await_counter(t.pair.b, "memory.used.now", 0);
+    pair_close(&t.pair);
+    if (t.wrong)
+        fail_msg("schedule with seed %llu", (unsigned long long)seed);
+}
+
+static void schedules(bool may_fail, const char *const *faults)
+{
+    int count = getenv("HOWDAH_TEST_SEEDS") ? atoi(getenv("HOWDAH_TEST_SEEDS")) : 12;
+    for (int seed = 1; seed <= count; seed++) {
+        char text[32];
+        const char *options[16] = {text, "chunk.size=64k", "memory.slab.size=1m"};
+        snprintf(text, sizeof(text), "fault.seed=%d", seed);
+        for (int i = 0; faults[i]; i++)
+            options[3 + i] = faults[i];
+        run_traffic((uint64_t)seed, may_fail, options);
+    }
+}
+
+static void late_doubled_and_refused(void **state)
+{
+    (void)state;
+    schedules(false,
+              (const char *const[]){"fault.delay.rate=0.02", "fault.delay.time=300us", "fault.duplicate.rate=0.3",
+                                    "fault.slow.rate=0.1", "fault.register.rate=0.3", NULL});
+}
+
+static void lost_links(void **state)
+{
+    (void)state;
+    schedules(true,
+              (const char *const[]){"fault.drop.rate=0.004", "fault.delay.rate=0.01", "fault.delay.time=300us", NULL});
+}
+
+static void failing_transfers(void **state)
+{
+    (void)state;
+    schedules(true, (const char *const[]){"fault.error.rate=0.05", "fault.duplicate.rate=0.3", NULL});
+}
+
+static void damaged_frames(void **state)
+{
+    (void)state;
+    schedules(true, (const char *const[]){"fault.corrupt.rate=0.005", "frame.checksum=true", NULL});
+}
+
+static void faults_are_counted(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"fault.drop.rate=1", NULL});
+    assert_ok(hd_stream_open(pair.client, "test", NULL, &client));
+    (void)server;
+    hd_buf *msg;
+    assert_int_equal(hd_recv(client, &msg, PATIENCE), -ECONNRESET);
+    assert_non_null(strstr(hd_last_error(), "injected"));
+    assert_true(counter(pair.a, "faults.injected") > 0);
+    assert_int_equal(counter(pair.a, "links.failed") > 0, 1);
+    hd_stream_close(client);
+    pair_close(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(late_doubled_and_refused), cmocka_unit_test(lost_links),
+        cmocka_unit_test(failing_transfers),        cmocka_unit_test(damaged_frames),
+        cmocka_unit_test(faults_are_counted),
+    };
+    return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

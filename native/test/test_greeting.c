@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Meeting on a TCP connection: with each other, with peers that speak something else, and with peers that misbehave. */
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static void a_foreign_client_loses_nothing(void **state)
+{
+    (void)state;
+    static const char *const words[] = {"hrpc\x09", "GET / HTTP/1.1\r\n", "\x8eHOWDA!", "\x8eX", "\x8e"};
+    hd_engine *engine = test_engine(NULL);
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        int fds[2];
+        char rest[32] = {0};
+        test_sockets(fds);
+        assert_int_equal(send(fds[0], words[i], strlen(words[i]), 0), strlen(words[i]));
+        shutdown(fds[0], SHUT_WR);
+        struct hd_connect_result result = {.size = sizeof(result)};
+        assert_ok(hd_accept(engine, fds[1], NULL, 0, PATIENCE, &result));
+        assert_int_equal(result.outcome, HD_FALLBACK);
+        ssize_t n = recv(fds[1], rest, sizeof(rest) - 1, 0);
+        char all[64] = {0};
+        memcpy(all, result.unread, result.unread_length);
+        memcpy(all + result.unread_length, rest, n > 0 ? (size_t)n : 0);
+        assert_string_equal(all, words[i]);
+        close(fds[0]);
+        close(fds[1]);
+    }
+    assert_int_equal(counter(engine, "fallbacks.foreign"), 5);
+    hd_engine_destroy(engine);
+}
+
+static void bytes_that_were_read_before_come_back(void **state)
+{
+    (void)state;
+    hd_engine *engine = test_engine(NULL);
+    int fds[2];
+    test_sockets(fds);
+    struct hd_connect_result result = {.size = sizeof(result)};
+    assert_ok(hd_accept(engine, fds[1], "hrpc", 4, PATIENCE, &result));
+    assert_int_equal(result.outcome, HD_FALLBACK);
+    assert_int_equal(result.unread_length, 4);
+    assert_memory_equal(result.unread, "hrpc", 4);
+    close(fds[0]);
+    close(fds[1]);
+    hd_engine_destroy(engine);
+}
+
+static void a_foreign_server_is_recognised(void **state)
+{
+    (void)state;
+    hd_engine *engine = test_engine(NULL);
+    int fds[2];
+    test_sockets(fds);
+    assert_true(send(fds[1], "HTTP/1.1 404 Not Found\r\n\r\n", 26, 0) == 26);
+    struct hd_connect_result result = {.size = sizeof(result)};
+    assert_int_equal(hd_connect(engine, fds[0], "web:80", PATIENCE, &result), -EPROTO);
+    assert_non_null(strstr(hd_last_error(), "web:80"));
+    close(fds[0]);
+    close(fds[1]);
+    test_sockets(fds); /* or it just hangs up */
+    close(fds[1]);
+    assert_int_equal(hd_connect(engine, fds[0], "web:80", PATIENCE, &result), -ECONNRESET);
+    close(fds[0]);
+    hd_engine_destroy(engine);
+}
+
+static void silence_ends_with_a_timeout(void **state)
+{
+    (void)state;
+    hd_engine *engine = test_engine(NULL);
+    int fds[2];
+    test_sockets(fds);
+    struct hd_connect_result result = {.size = sizeof(result)};
+    assert_int_equal(hd_connect(engine, fds[0], "silent:1", 50 * MILLI, &result), -ETIMEDOUT);
+    assert_non_null(strstr(hd_last_error(), "silent:1"));
+    close(fds[0]);
+    close(fds[1]);
+    test_sockets(fds);
+    assert_int_equal(hd_accept(engine, fds[1], NULL, 0, 50 * MILLI, &result), -ETIMEDOUT);
+    close(fds[0]);
+    close(fds[1]);
+    hd_engine_destroy(engine);
+}
+
+/* After this the two ends must be able to talk over the connection as if nothing had been. */
+static void expect_untouched(int fds[2])
+{
+    char byte;
+    assert_int_equal(send(fds[0], "a", 1, 0), 1);
+    assert_int_equal(recv(fds[1], &byte, 1, 0), 1);
+    assert_int_equal(byte, 'a');
+    assert_int_equal(send(fds[1], "b", 1, 0), 1);
+    assert_int_equal(recv(fds[0], &byte, 1, 0), 1);
+    assert_int_equal(byte, 'b');
+}
+
+static void without_a_common_transport_both_go_on_over_tcp(void **state)
+{
+    (void)state;
+    static const char *const ways[][2] = {{"transport=auto", "transport=tcp"}, {"transport=tcp", "transport=auto"}};
+    for (int i = 0; i < 2; i++) {
+        hd_engine *a = test_engine((const char *const[]){ways[i][0], NULL});
+        hd_engine *b = test_engine((const char *const[]){ways[i][1], NULL});
+        int fds[2];
+        struct hd_connect_result client = {0}, server = {0};
+        test_sockets(fds);
+        if (i == 1) { /* this client does not even try: the server sees an ordinary one */
+            client.size = server.size = sizeof(client);
+            assert_ok(hd_connect(a, fds[0], "testhost:1", PATIENCE, &client));
+            assert_int_equal(client.outcome, HD_FALLBACK);
+            expect_untouched(fds);
+        } else {
+            assert_ok(pair_connect(a, b, fds, &client, &server));
+            assert_int_equal(client.outcome, HD_FALLBACK);
+            assert_int_equal(server.outcome, HD_FALLBACK);
+            assert_non_null(strstr(client.reason, "no transport"));
+            assert_string_equal(client.reason, server.reason);
+            expect_untouched(fds);
+        }
+        assert_int_equal(counter(a, "fallbacks"), 1);
+        close(fds[0]);
+        close(fds[1]);
+        hd_engine_destroy(a);
+        hd_engine_destroy(b);
+    }
+}
+
+static void a_named_transport_does_not_fall_back(void **state)
+{
+    (void)state;
+    hd_engine *a = test_engine((const char *const[]){"transport=self", NULL});
+    hd_engine *b = test_engine(NULL);
+    int fds[2];
+    struct hd_connect_result client = {0}, server = {0};
+    test_sockets(fds);
+    assert_int_equal(pair_connect(a, b, fds, &client, &server), -EOPNOTSUPP);
+    assert_non_null(strstr(hd_last_error(), "another process"));
+    close(fds[0]);
+    close(fds[1]);
+    hd_engine_destroy(a);
+    hd_engine_destroy(b);
+}
+
+static void noise_on_the_guard_ends_the_link(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *stream;
+    hd_buf *msg;
+    pair_open(&pair, NULL);
+    assert_ok(hd_stream_open(pair.client, "test", NULL, &stream));
+    assert_int_equal(send(pair.fds[1], "!", 1, 0), 1);
+    assert_int_equal(hd_recv(stream, &msg, PATIENCE), -EPROTO);
+    assert_non_null(strstr(hd_last_error(), "guard"));
+    hd_stream_close(stream);
+    pair_close(&pair);
+}
+
+static void bad_arguments_are_refused(void **state)
+{
+    (void)state;
+    hd_engine *engine = test_engine(NULL);
+    struct hd_connect_result result = {0};
+    assert_int_equal(hd_connect(engine, -1, "x:1", PATIENCE, &result), -EINVAL);
+    result.size = sizeof(result);
+    assert_int_equal(hd_accept(engine, -1, "123456789", 9, PATIENCE, &result), -EINVAL);
+    assert_int_equal(hd_connect(engine, -1, "x:1", PATIENCE, &result), -ECONNRESET);
+    hd_engine_destroy(engine);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_foreign_client_loses_nothing),
+        cmocka_unit_test(bytes_that_were_read_before_come_back),
+        cmocka_unit_test(a_foreign_server_is_recognised),
+        cmocka_unit_test(silence_ends_with_a_timeout),
+        cmocka_unit_test(without_a_common_transport_both_go_on_over_tcp),
+        cmocka_unit_test(a_named_transport_does_not_fall_back),
+        cmocka_unit_test(noise_on_the_guard_ends_the_link),
+        cmocka_unit_test(bad_arguments_are_refused),
+    };
+    return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stats.h"
+#include "support.h"
+
+static void the_file_describes_itself(void **state)
+{
+    (void)state;
+    struct hd_stats stats;
+    char why[200];
+    assert_ok(hd_stats_open(&stats, "/tmp", "engine", 3, why, sizeof(why)));
+    assert_string_equal(why, "");
+    hd_count(&stats, links_opened, 5);
+    struct hd_peer_counters *a = hd_stats_peer(&stats, "a"), *b = hd_stats_peer(&stats, "b");
+    assert_ptr_equal(hd_stats_peer(&stats, "a"), a);
+    struct hd_peer_counters *others = hd_stats_peer(&stats, "c");
+    assert_ptr_equal(hd_stats_peer(&stats, "d"), others); /* three slots: a, b, the rest */
+    assert_ptr_not_equal(a, b);
+    hd_peer_count(b, bytes_sent, 7);
+
+    int fd = open(stats.path, O_RDONLY);
+    struct stat st;
+    assert_int_equal(fstat(fd, &st), 0);
+    const char *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+    const struct hd_stats_header *h = (const void *)map;
+    assert_true(h->magic == HD_STATS_MAGIC);
+    assert_int_equal(h->pid, getpid());
+    assert_int_equal(h->peer_slots, 3);
+    bool found = false;
+    for (uint32_t i = 0; i < h->counters; i++)
+        if (strcmp(map + h->names_offset + i * HD_STATS_NAME, "links.opened") == 0)
+            found = ((const uint64_t *)(const void *)(map + h->values_offset))[i] == 5;
+    assert_true(found);
+    const char *slot = map + h->peers_offset + h->peer_stride;
+    assert_string_equal(slot, "b");
+    assert_int_equal(((const uint64_t *)(const void *)(slot + HD_STATS_PEER))[1], 7);
+    munmap((void *)(uintptr_t)map, (size_t)st.st_size);
+    close(fd);
+
+    uint64_t value;
+    assert_ok(hd_stats_read(&stats, "links.opened", &value));
+    assert_int_equal(value, 5);
+    assert_int_equal(hd_stats_read(&stats, "nonsense", &value), -ENOENT);
+    char path[320];
+    strcpy(path, stats.path);
+    hd_stats_close(&stats);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void without_a_place_counting_goes_on(void **state)
+{
+    (void)state;
+    struct hd_stats stats;
+    char why[200];
+    assert_ok(hd_stats_open(&stats, "/nonexistent", "engine", 1, why, sizeof(why)));
+    assert_non_null(strstr(why, "/nonexistent"));
+    assert_string_equal(stats.path, "");
+    hd_count(&stats, fetches, 1);
+    hd_stats_close(&stats);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_file_describes_itself),
+        cmocka_unit_test(without_a_place_counting_goes_on),
+    };
+    return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}

@@ -1,0 +1,88 @@
+# What the commands say when Java, the configuration or the tree itself is not as it should be.
+
+load tree
+
+setup_file() { find_built_tree; }
+
+# jdk VERSION: a folder that looks like that JDK.
+jdk() {
+    mkdir -p "$BATS_TEST_TMPDIR/jdk/bin"
+    echo "JAVA_VERSION=\"$1\"" >"$BATS_TEST_TMPDIR/jdk/release"
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/bash' 'printf "%s\n" "$@"' >"$BATS_TEST_TMPDIR/jdk/bin/java"
+    chmod +x "$BATS_TEST_TMPDIR/jdk/bin/java"
+    export JAVA_HOME=$BATS_TEST_TMPDIR/jdk
+}
+
+@test "a JAVA_HOME that does not exist, or holds no Java" {
+    JAVA_HOME=/no/such/jdk fails_with "JAVA_HOME=/no/such/jdk is not a folder" "$TREE/bin/hadoop" version
+    JAVA_HOME=/usr/share fails_with "holds no bin/java" "$TREE/bin/hdfs" version
+    JAVA_HOME=/usr/share fails_with "holds no bin/java" "$TREE/bin/spark-submit" --version
+}
+
+@test "a JDK that is not 8 is refused, unless one insists" {
+    jdk 17.0.15
+    fails_with "is Java 17; Hadoop and Spark of this age need Java 8" "$TREE/bin/hadoop" version
+    fails_with "is Java 17" "$TREE/bin/spark-shell" --version
+    HOWDAH_ALLOW_JDK=1 run -0 "$TREE/bin/hadoop" version
+    [[ $output == *"Java 17 is not supported"* && $output == *--add-opens=java.base/java.lang=ALL-UNNAMED* ]]
+    jdk 1.7.0_80
+    fails_with "is Java 7" "$TREE/bin/yarn" version
+}
+
+@test "without JAVA_HOME a Java is looked for" {
+    unset JAVA_HOME
+    run "$TREE/bin/hadoop" version
+    # What this machine has decides; a message it must be.
+    [ "$status" -eq 0 ] || [[ $output == *"error: "*Java* ]]
+}
+
+@test "a configuration folder that does not exist" {
+    fails_with "/no/such/conf does not exist" "$TREE/bin/hdfs" --config /no/such/conf dfs -ls
+    HADOOP_CONF_DIR=/no/such/conf fails_with "/no/such/conf does not exist" "$TREE/bin/spark-submit" --version
+    SPARK_CONF_DIR=/no/such/conf fails_with "/no/such/conf does not exist" "$TREE/bin/spark-submit" --version
+}
+
+@test "a malformed site file is named with its line" {
+    cp -R "$TREE/etc/hadoop" "$BATS_TEST_TMPDIR/conf"
+    printf '<configuration>\n  <property>\n    <name>a</nam>\n' >"$BATS_TEST_TMPDIR/conf/core-site.xml"
+    export HADOOP_CONF_DIR=$BATS_TEST_TMPDIR/conf
+    for command in 'hadoop fs -ls' 'yarn node -list' 'spark-submit --version' 'hadoop conftest'; do
+        # shellcheck disable=SC2086
+        fails_with "$HADOOP_CONF_DIR/core-site.xml:3:" "$TREE"/bin/$command
+    done
+}
+
+@test "a malformed site file is named with its line where there is no xmllint" {
+    mkdir "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/conf"
+    for tool in bash dirname readlink sed id uname; do ln -s "$(command -v $tool)" "$BATS_TEST_TMPDIR/bin/$tool"; done
+    ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$BATS_TEST_TMPDIR/bin/python3"
+    printf '<configuration>\n  <property>\n    <name>a</nam>\n' >"$BATS_TEST_TMPDIR/conf/core-site.xml"
+    PATH=$BATS_TEST_TMPDIR/bin fails_with "$BATS_TEST_TMPDIR/conf/core-site.xml:3:" \
+        "$TREE/bin/hadoop" --config "$BATS_TEST_TMPDIR/conf" version
+}
+
+@test "a log folder that cannot be made" {
+    touch "$BATS_TEST_TMPDIR/file"
+    HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/file/log fails_with "the log folder $BATS_TEST_TMPDIR/file/log cannot be made" \
+        "$TREE/bin/hdfs" --daemon start namenode
+}
+
+@test "a half-built or half-unpacked tree" {
+    copy_of_tree "$BATS_TEST_TMPDIR/tree"
+    rm "$BATS_TEST_TMPDIR/tree/RELEASE"
+    fails_with "this tree is incomplete: $BATS_TEST_TMPDIR/tree/RELEASE is missing" "$BATS_TEST_TMPDIR/tree/bin/hadoop" version
+    fails_with "this tree is incomplete" "$BATS_TEST_TMPDIR/tree/bin/spark-shell"
+}
+
+@test "a jar that is not there" {
+    fails_with "there is no jar file nothing.jar" "$TREE/bin/hadoop" jar nothing.jar
+    fails_with "there is no example 'nothing'" "$TREE/bin/run-example" nothing
+}
+
+@test "a HADOOP_HOME of another installation is not mixed in" {
+    HADOOP_HOME=/usr run -0 --separate-stderr "$TREE/bin/hadoop" classpath
+    # shellcheck disable=SC2154
+    [[ $stderr == *"HADOOP_HOME=/usr is another installation"* ]]
+    [[ $output == "$TREE/etc/hadoop:"* ]]
+}

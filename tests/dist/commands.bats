@@ -1,0 +1,132 @@
+# The commands of the tree: what they print, where they find things, what they pass to Java.
+
+load tree
+
+setup_file() { find_built_tree; }
+
+# fake_java: a JDK 8 whose java prints its arguments and some of its environment.
+fake_java() {
+    export JAVA_HOME=$BATS_TEST_TMPDIR/fake
+    mkdir -p "$JAVA_HOME/bin"
+    echo 'JAVA_VERSION="1.8.0_1"' >"$JAVA_HOME/release"
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/bash' 'printf "%s\n" "$@" "CLASSPATH=$CLASSPATH"' >"$JAVA_HOME/bin/java"
+    chmod +x "$JAVA_HOME/bin/java"
+}
+
+@test "hadoop version tells our build" {
+    run -0 "$TREE/bin/hadoop" version
+    [[ ${lines[0]} == "Hadoop $HADOOP_VERSION-howdah$HADOOP_RELEASE" ]]
+}
+
+@test "every command explains itself, and refuses what it does not know" {
+    for command in hadoop hdfs yarn mapred; do
+        run -0 "$TREE/bin/$command" --help
+        [[ ${lines[0]} == "Usage: $command "* ]]
+        run -1 "$TREE/bin/$command"
+        fails_with "there is no command 'nonsense'" "$TREE/bin/$command" nonsense
+    done
+    run -0 "$TREE/bin/howdah" help
+    [[ $output == *"  cluster "* ]]
+    fails_with "there is no subcommand 'nonsense'" "$TREE/bin/howdah" nonsense
+    fails_with "there is no subcommand" "$TREE/bin/howdah" cluster-
+    fails_with "is not a subcommand" "$TREE/bin/howdah" ../bin/hadoop
+}
+
+@test "each subcommand names a class that is in the tree" {
+    local commands classes
+    classes=$(for jar in "$TREE"/share/hadoop/{common,hdfs,yarn,mapreduce,tools/lib}/*.jar; do unzip -Z1 "$jar"; done)
+    fake_java
+    commands=$(cat <<'TEXT'
+hadoop fs distcp archive version checknative credential key kdiag kerbname trace daemonlog
+hdfs namenode secondarynamenode datanode journalnode zkfc balancer mover dfs dfsadmin haadmin fsck cacheadmin crypto storagepolicies debug getconf groups fetchdt jmxget oiv oiv_legacy oev lsSnapshottableDir snapshotDiff version
+yarn resourcemanager nodemanager timelineserver proxyserver application applicationattempt container node queue logs rmadmin scmadmin cluster top daemonlog jar version
+mapred historyserver hsadmin job queue sampler pipes distcp archive version
+TEXT
+    )
+    export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log
+    while read -r command subcommands; do
+        for subcommand in $subcommands; do
+            class=$("$TREE/bin/$command" "$subcommand" | grep -m 1 '^org\.')
+            grep -qxF "${class//.//}.class" <<<"$classes" || { echo "$command $subcommand: no $class"; false; }
+        done
+    done <<<"$commands"
+}
+
+@test "environment variables reach Java" {
+    fake_java
+    export HADOOP_HEAPSIZE=123 HADOOP_OPTS='-Da=1 -Db=*' HADOOP_CLIENT_OPTS=-Dc=3 HADOOP_ROOT_LOGGER=DEBUG,console
+    run -0 "$TREE/bin/hdfs" dfs -ls 'a b'
+    for want in -Xmx123m -Da=1 '-Db=*' -Dc=3 -Dhadoop.root.logger=DEBUG,console -Dproc_dfs org.apache.hadoop.fs.FsShell 'a b'; do
+        grep -qxF -e "$want" <<<"$output" || { echo "no $want in $output"; false; }
+    done
+    run -0 "$TREE/bin/hdfs" --loglevel ERROR dfs
+    grep -qxF -e -Dhadoop.root.logger=ERROR,console <<<"$output"
+    export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log HADOOP_NAMENODE_OPTS=-Dnn=1 YARN_NODEMANAGER_OPTS=-Dnm=1 YARN_NODEMANAGER_HEAPSIZE=77
+    run -0 "$TREE/bin/hdfs" namenode
+    grep -qxF -e -Dnn=1 <<<"$output" && grep -qxF -e -Dhadoop.security.logger=INFO,RFAS <<<"$output"
+    run ! grep -qxF -e -Dc=3 <<<"$output"
+    run -0 "$TREE/bin/yarn" nodemanager
+    grep -qxF -e -Dnm=1 <<<"$output" && grep -qxF -e -Xmx77m <<<"$output"
+    HADOOP_HEAPSIZE=lots fails_with "heap size 'lots'" "$TREE/bin/hadoop" version
+}
+
+@test "the class path starts with the configuration and takes HADOOP_CLASSPATH at either end" {
+    mkdir "$BATS_TEST_TMPDIR/conf"
+    run -0 "$TREE/bin/hadoop" --config "$BATS_TEST_TMPDIR/conf" classpath
+    [[ $output == "$BATS_TEST_TMPDIR/conf:$TREE/share/hadoop/common/lib/*:"* ]]
+    HADOOP_CLASSPATH=/x.jar run -0 "$TREE/bin/hdfs" classpath
+    [[ $output == *:/x.jar ]]
+    HADOOP_CLASSPATH=/x.jar HADOOP_USER_CLASSPATH_FIRST=true run -0 "$TREE/bin/yarn" classpath
+    [[ $output == /x.jar:* ]]
+    run -0 "$TREE/bin/mapred" classpath --glob
+    [[ $output == *"/hadoop-common-$HADOOP_VERSION-howdah$HADOOP_RELEASE.jar:"* && $output != *'*'* ]]
+}
+
+@test "a site's env file is read, unset variables and failing commands in it or not" {
+    mkdir "$BATS_TEST_TMPDIR/conf"
+    # shellcheck disable=SC2016
+    printf '%s\n' 'false' 'export HADOOP_OPTS="$UNSET -Dfrom=env"' >"$BATS_TEST_TMPDIR/conf/hadoop-env.sh"
+    fake_java
+    HADOOP_CONF_DIR=$BATS_TEST_TMPDIR/conf run -0 "$TREE/bin/hadoop" version
+    grep -qxF -e -Dfrom=env <<<"$output"
+}
+
+@test "upstream's old ways are forwarded" {
+    fake_java
+    run -0 --separate-stderr "$TREE/bin/hadoop" dfsadmin -report
+    # shellcheck disable=SC2154
+    [[ $stderr == *"use 'hdfs dfsadmin'"* ]]
+    grep -qx org.apache.hadoop.hdfs.tools.DFSAdmin <<<"$output"
+    fails_with "not part of this distribution" "$TREE/bin/yarn" sharedcachemanager
+    fails_with "not part of this distribution" "$TREE/bin/hdfs" nfs3
+}
+
+@test "a daemon is started, known, and stopped by its pid file" {
+    fake_java
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/bash' 'exec -a "$0" sleep 60 &' 'trap "kill $!; exit" TERM; wait' >"$JAVA_HOME/bin/java"
+    export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log HADOOP_PID_DIR=$BATS_TEST_TMPDIR/pid
+    run -3 "$TREE/bin/hdfs" --daemon status datanode
+    run -0 "$TREE/sbin/hadoop-daemon.sh" start datanode
+    run -0 "$TREE/bin/hdfs" --daemon status datanode
+    [[ $output == "datanode is running as process $(cat "$HADOOP_PID_DIR"/hadoop-*-datanode.pid)" ]]
+    fails_with "already running" "$TREE/bin/hdfs" --daemon start datanode
+    run -0 "$TREE/bin/hdfs" --daemon stop datanode
+    run -3 "$TREE/bin/hdfs" --daemon status datanode
+    # A pid that now belongs to somebody else is left alone.
+    echo $$ >"$HADOOP_PID_DIR/hadoop-$(id -un)-datanode.pid"
+    run -1 "$TREE/bin/hdfs" --daemon status datanode
+    run -0 "$TREE/bin/hdfs" --daemon stop datanode
+    kill -0 $$
+}
+
+@test "a daemon that dies at once is reported with its last words" {
+    fake_java
+    printf '%s\n' '#!/bin/bash' 'echo no such disk >&2; exit 3' >"$JAVA_HOME/bin/java"
+    export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log HADOOP_PID_DIR=$BATS_TEST_TMPDIR/pid
+    fails_with "no such disk" "$TREE/bin/hdfs" --daemon start datanode
+    [[ $output == *"stopped right after its start"* ]]
+    [ -z "$(ls "$HADOOP_PID_DIR")" ]
+    fails_with "is not a daemon" "$TREE/bin/hdfs" --daemon start dfs
+}

@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# What scripts that run inside the virtual machine share. Sourced, never run.
+
+set -euo pipefail
+
+: "${HOWDAH_VM_DEVICE:?this runs inside the virtual machine: ci/rdma-vm run -- $0}"
+
+# listening PORT: waits until somebody listens on a TCP port; 1 after a while.
+listening() {
+    for _ in {1..100}; do
+        [ -z "$(ss -Hltn "sport = :$1")" ] || return 0
+        sleep 0.1
+    done
+    echo "nobody listens on port $1" >&2
+    return 1
+}
+
+# perftest PROGRAM [OPTIONS]...: both ends of a program of perftest on this device; prints the client's figures, the
+# line that begins with numbers. On a busy machine perftest may fail to calibrate its clock and print "inf", which
+# says nothing about the device: then it is run again.
+perftest() {
+    local figures
+    for _ in {1..5}; do
+        figures=$(perftest_once "$@") || return 1
+        if [[ $figures != *inf* ]] && [[ $figures != *nan* ]]; then
+            echo "$figures"
+            return 0
+        fi
+    done
+    echo "$1 could not calibrate its clock in five runs" >&2
+    return 1
+}
+
+perftest_once() {
+    local program=$1 port=18515 server output status=0
+    shift
+    "$program" -d "$HOWDAH_VM_DEVICE" -p "$port" -F "$@" >/dev/null 2>&1 &
+    server=$!
+    listening "$port"
+    output=$("$program" -d "$HOWDAH_VM_DEVICE" -p "$port" -F "$@" "$HOWDAH_VM_ADDRESS" 2>&1) || status=1
+    wait "$server" || status=1
+    grep -E '^ *[0-9]+ +[0-9]' <<<"$output" || status=1
+    [ "$status" -eq 0 ] || echo "$output" >&2
+    return "$status"
+}
+
+# dapl_server: starts dapltest's server and returns; dapl_quit ends it.
+dapl_server() {
+    dapltest -T S -D "$HOWDAH_VM_PROVIDER" >/dev/null 2>&1 &
+}
+
+# dapl T|P ARGUMENTS...: a client of dapltest, transactions or performance. Its exit status is 0 even when it could not connect: what it prints decides.
+# A server that does not listen yet rejects it; that is tried again.
+dapl() {
+    local test=$1 output
+    shift
+    for _ in {1..20}; do
+        output=$(dapltest -T "$test" -D "$HOWDAH_VM_PROVIDER" -s "$HOWDAH_VM_ADDRESS" "$@" 2>&1) || true
+        if grep -qE '^(Total WQE|raw:)' <<<"$output" && ! grep -qiE 'error|fail|DAT_ABORT' <<<"$output"; then
+            echo "$output"
+            return 0
+        fi
+        grep -q NON_PEER_REJECTED <<<"$output" || break
+        sleep 0.5
+    done
+    echo "$output" >&2
+    return 1
+}
+
+dapl_quit() {
+    dapltest -T Q -D "$HOWDAH_VM_PROVIDER" -s "$HOWDAH_VM_ADDRESS" >/dev/null 2>&1
+    wait
+}
