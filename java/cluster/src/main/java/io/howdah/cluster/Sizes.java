@@ -31,7 +31,7 @@ final class Sizes {
     String[] units = {"B", "KB", "MB", "GB", "TB"};
     double value = bytes;
     int unit = 0;
-    while (value >= 1024 && unit < units.length - 1) {
+    while (value >= 1000 && unit < units.length - 1) {
       value /= 1024;
       unit++;
     }

@@ -46,7 +46,7 @@ final class Starter {
     Runtime.getRuntime().addShutdownHook(hook);
     try {
       format();
-      // The history server looks for HDFS every ten seconds: started when HDFS is there, it need not look twice.
+      // The history server sleeps ten seconds each time it looks for HDFS, even when it finds it: once is enough.
       List<DaemonId> early = new ArrayList<>(daemons);
       boolean history = early.remove(DaemonId.of(DaemonKind.HISTORYSERVER));
       for (DaemonId id : early) {
