@@ -141,7 +141,7 @@ final class Demo {
     for (int i = 0; i < files.size(); i++) {
       Files.createSymbolicLink(staged.resolve(Integer.toString(i)), files.get(i));
     }
-    jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", "../work/text", ROOT));
+    jobs.run("put", "hdfs", Arrays.asList("dfs", "-put", "../scratch/text", ROOT));
     TokenCount.count(files, work.resolve("coreutils.txt"));
     counts = TokenCount.digest(work.resolve("coreutils.txt"));
   }

@@ -57,7 +57,7 @@ public final class DemoCommand implements Callable<Integer> {
     for (Path file : TokenCount.files(corpus)) {
       TokenCount.requireUtf8(file);
     }
-    Path work = makeFolder("work");
+    Path work = makeFolder("scratch");
     Path logs = makeFolder("logs");
     checkRoom(bytes);
     Cluster cluster = new Cluster(dir.resolve("cluster"));
