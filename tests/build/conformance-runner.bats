@@ -94,6 +94,14 @@ nothing_left() {
     nothing_left 7654
 }
 
+@test "a class that crashed runs again as a whole: no test is lost" {
+    conformance 'fixture.CrashesOnce quick 1'
+    [ "$status" -eq 0 ]
+    has 'once more: fixture.CrashesOnce, all of it'
+    has 'flaky, passed on retry: fixture.CrashesOnce second'
+    last_line_is '3 passed, 0 failed, 0 skipped'
+}
+
 @test "a class whose set-up fails, and one that is not there, have failed" {
     conformance 'fixture.NoSetup quick 1
 fixture.Missing quick 1'

@@ -10,12 +10,15 @@ final class ClassResult {
   final Suite suite;
   final ClassList.Entry entry;
   final Map<String, Outcome> outcomes;
+  /** Whether the class came to its end; if not, tests of it have not run. */
+  final boolean complete;
   final double seconds;
 
-  ClassResult(Suite suite, ClassList.Entry entry, Map<String, Outcome> outcomes, double seconds) {
+  ClassResult(Suite suite, ClassList.Entry entry, ClassRun.Told told, double seconds) {
     this.suite = suite;
     this.entry = entry;
-    this.outcomes = outcomes;
+    this.outcomes = told.outcomes;
+    this.complete = told.complete;
     this.seconds = seconds;
     markKnown();
   }
@@ -30,18 +33,26 @@ final class ClassResult {
   }
 
   /** Takes in the second run of what failed: what passes now is flaky, what failed again stays failed. */
-  void merge(Map<String, Outcome> again) {
+  void merge(ClassRun.Told again) {
     for (String test : failed()) {
       Outcome first = outcomes.get(test);
-      Outcome second = again.get(test);
-      boolean classRanThrough = test.equals(ClassRun.WHOLE_CLASS) && !again.containsKey(test);
+      Outcome second = again.outcomes.get(test);
+      boolean classRanThrough = test.equals(ClassRun.WHOLE_CLASS) && second == null && again.complete;
       if (classRanThrough || second != null && second.kind == Outcome.Kind.PASSED) {
         first.kind = Outcome.Kind.FLAKY;
       }
     }
-    // After a crash the second run meets tests that the first did not get to.
-    again.forEach(outcomes::putIfAbsent);
+    again.outcomes.forEach((test, second) -> outcomes.merge(test, second, ClassResult::both));
     markKnown();
+  }
+
+  /** After a crash the whole class runs again: a test that passed before and fails now passed one time of two as well. */
+  private static Outcome both(Outcome first, Outcome second) {
+    if (first.kind == Outcome.Kind.PASSED && second.kind == Outcome.Kind.FAILED) {
+      second.kind = Outcome.Kind.FLAKY;
+      return second;
+    }
+    return first;
   }
 
   List<String> failed() {

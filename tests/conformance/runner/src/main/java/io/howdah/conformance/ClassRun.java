@@ -38,8 +38,14 @@ final class ClassRun {
     this.entry = entry;
   }
 
+  /** What one run of a class told, and whether the class came to its end. */
+  static final class Told {
+    final Map<String, Outcome> outcomes = new LinkedHashMap<>();
+    boolean complete;
+  }
+
   /** Runs the class, or only the named tests of it; output goes to the log. */
-  Map<String, Outcome> run(Collection<String> only, Path log) throws IOException, InterruptedException {
+  Told run(Collection<String> only, Path log) throws IOException, InterruptedException {
     // Short, because paths of sockets below it are limited to 108 bytes.
     Path work = Files.createDirectories(setup.work.resolve(mark.substring(0, 8)));
     try {
@@ -48,11 +54,11 @@ final class ClassRun {
       }
       Path events = work.resolve("events");
       String end = launch(command(work, events, only), work, log);
-      Map<String, Outcome> outcomes = read(events, end);
-      if (outcomes.isEmpty()) {
-        outcomes.put(WHOLE_CLASS, new Outcome(WHOLE_CLASS, Outcome.Kind.FAILED, "ran no test", ""));
+      Told told = read(events, end);
+      if (told.outcomes.isEmpty()) {
+        told.outcomes.put(WHOLE_CLASS, new Outcome(WHOLE_CLASS, Outcome.Kind.FAILED, "ran no test", ""));
       }
-      return outcomes;
+      return told;
     } finally {
       ProcessTree.kill(mark);
       delete(work);
@@ -150,10 +156,10 @@ final class ClassRun {
     }
   }
 
-  private Map<String, Outcome> read(Path events, String end) throws IOException {
-    Map<String, Outcome> outcomes = new LinkedHashMap<>();
+  private static Told read(Path events, String end) throws IOException {
+    Told told = new Told();
+    Map<String, Outcome> outcomes = told.outcomes;
     String running = null;
-    boolean done = false;
     List<String> lines = Files.exists(events) ? Files.readAllLines(events, StandardCharsets.UTF_8) : new ArrayList<>();
     for (String line : lines) {
       String[] fields = line.split("\t", -1);
@@ -178,18 +184,18 @@ final class ClassRun {
           outcomes.putIfAbsent(fields[1], new Outcome(fields[1], Outcome.Kind.SKIPPED, fields[2], ""));
           break;
         case "done":
-          done = true;
+          told.complete = true;
           break;
         default:
           throw new IllegalStateException("the test JVM wrote an unknown event: " + line);
       }
     }
-    if (!done) {
+    if (!told.complete) {
       String test = running == null ? WHOLE_CLASS : running;
       String why = end.isEmpty() ? "the JVM ended (System.exit?) before the class was through" : end;
       outcomes.put(test, new Outcome(test, Outcome.Kind.FAILED, why, ""));
     }
-    return outcomes;
+    return told;
   }
 
   /** Ends what is running, from another thread. */

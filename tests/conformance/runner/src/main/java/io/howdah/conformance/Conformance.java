@@ -233,8 +233,8 @@ public final class Conformance {
 
   private void runOne(Task task) throws IOException, InterruptedException {
     long start = System.nanoTime();
-    Map<String, Outcome> outcomes = launch(task.suite, task.entry, Collections.emptyList(), ".log");
-    ClassResult result = new ClassResult(task.suite, task.entry, outcomes, (System.nanoTime() - start) / 1e9);
+    ClassRun.Told told = launch(task.suite, task.entry, Collections.emptyList(), ".log");
+    ClassResult result = new ClassResult(task.suite, task.entry, told, (System.nanoTime() - start) / 1e9);
     if (stopping) {
       return;
     }
@@ -261,14 +261,14 @@ public final class Conformance {
       if (failed.isEmpty() || stopping) {
         continue;
       }
-      say("once more: %s, %d tests", result.entry.name, failed.size());
-      boolean whole = failed.contains(ClassRun.WHOLE_CLASS);
+      boolean whole = !result.complete || failed.contains(ClassRun.WHOLE_CLASS);
+      say("once more: %s, %s", result.entry.name, whole ? "all of it" : failed.size() + " tests");
       result.merge(launch(result.suite, result.entry, whole ? Collections.emptyList() : failed, ".again.log"));
       JUnitXml.write(result, setup.report(result.suite, result.entry, ".xml"));
     }
   }
 
-  private Map<String, Outcome> launch(Suite suite, ClassList.Entry entry, List<String> only, String ending)
+  private ClassRun.Told launch(Suite suite, ClassList.Entry entry, List<String> only, String ending)
       throws IOException, InterruptedException {
     ClassRun run = new ClassRun(setup, suite, entry);
     running.add(run);
