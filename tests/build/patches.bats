@@ -126,7 +126,7 @@ patched() { "$ROOT/ci/lib/patched-sources" module official/sources.jar proj/src 
 }
 
 @test "an incompatible change of the API stops the build" {
-    cp -r "$ROOT"/{ci,java,patches,bigtop.bom,pom.xml} .
+    cp -r "$ROOT"/{ci,dist,java,patches,bigtop.bom,pom.xml} .
     mkdir build && cp -r "$ROOT"/build/{prepare.env,bom.env} build/ && touch build/bom.env
     module=hadoop-mapreduce-client-shuffle
     path=$(sed -n 's#.*<upstream.path>\(.*\)</upstream.path>#\1#p' "patches/$module/pom.xml")
