@@ -109,9 +109,8 @@ struct hd_plan_params {
     size_t size;
     const char *policy; /**< NULL: auto */
     const char *device; /**< as for hd_topo_device_find(); NULL: auto */
-    const char
-        *socket; /**< number of the close socket where the machine does not know it; NULL or "auto": ask */
-    bool rdma;   /**< an HCA is used: what auto decides by */
+    const char *socket; /**< number of the close socket where the machine does not know it; NULL or "auto": ask */
+    bool rdma;          /**< an HCA is used: what auto decides by */
 };
 
 /** Applies a policy. A policy that was asked for by name is followed or refused; auto gives way to none, and
@@ -159,8 +158,7 @@ struct hd_affinity_params {
 };
 
 /** Prepares binding by a plan, which is copied; without a plan nobody is bound. @param params may be NULL. */
-HD_API int hd_affinity_create(const hd_plan *plan, const struct hd_affinity_params *params,
-                              hd_affinity **affinity);
+HD_API int hd_affinity_create(const hd_plan *plan, const struct hd_affinity_params *params, hd_affinity **affinity);
 
 /** Gives every thread that is still bound the mask back that it had before, unless somebody changed it since.
  * No thread may be in a call with this affinity. */
@@ -182,11 +180,10 @@ HD_API void hd_affinity_leave(hd_affinity *affinity);
 HD_API int hd_affinity_current(const hd_affinity *affinity);
 
 struct hd_affinity_counters {
-    uint64_t hits;   /**< entries of threads that the cache knew */
-    uint64_t misses; /**< first entries */
-    uint64_t
-        bound_now; /**< threads that have a set (which is really bound if the topology is this machine's) */
-    uint64_t refused; /**< threads that the system did not let us bind */
+    uint64_t hits;      /**< entries of threads that the cache knew */
+    uint64_t misses;    /**< first entries */
+    uint64_t bound_now; /**< threads that have a set (which is really bound if the topology is this machine's) */
+    uint64_t refused;   /**< threads that the system did not let us bind */
 };
 
 /** Exact if no thread enters meanwhile. */

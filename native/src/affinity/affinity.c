@@ -163,8 +163,7 @@ static unsigned choose_set(hd_affinity *affinity)
 }
 
 /* A thread that a bound one created has inherited its set; that is not what it should go back to. */
-static void remember_before(struct record *record, const hd_affinity *affinity,
-                            const struct hd_cpuset *before)
+static void remember_before(struct record *record, const hd_affinity *affinity, const struct hd_cpuset *before)
 {
     record->before = *before;
     for (unsigned i = 0; i < affinity->count; i++)

@@ -101,8 +101,8 @@ int hd_cpuset_print(const struct hd_cpuset *set, char *text, size_t size)
         while (hd_cpuset_has(set, last + 1))
             last++;
         char range[32];
-        int length = last > cpu ? snprintf(range, sizeof(range), "%u-%u", cpu, last)
-                                : snprintf(range, sizeof(range), "%u", cpu);
+        int length =
+            last > cpu ? snprintf(range, sizeof(range), "%u-%u", cpu, last) : snprintf(range, sizeof(range), "%u", cpu);
         if (n + (size_t)length + 2 > size)
             return hd_error(-ENOSPC, "a list of processors needs more than %zu characters", size);
         n += (size_t)sprintf(text + n, "%s%s", n ? "," : "", range);

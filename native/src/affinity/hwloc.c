@@ -14,20 +14,20 @@
  * engine, which then leaves its threads alone. The table holds what we call; hwloc's inline functions would
  * be linked and are not used.
  */
-#define HWLOC_CALLS(X)                                                                                       \
-    X(get_api_version)                                                                                       \
-    X(topology_init)                                                                                         \
-    X(topology_destroy)                                                                                      \
-    X(topology_load)                                                                                         \
-    X(topology_set_flags)                                                                                    \
-    X(topology_set_xml)                                                                                      \
-    X(topology_set_io_types_filter)                                                                          \
-    X(topology_set_components)                                                                               \
-    X(topology_is_thissystem)                                                                                \
-    X(topology_get_allowed_cpuset)                                                                           \
-    X(get_type_depth)                                                                                        \
-    X(get_nbobjs_by_depth)                                                                                   \
-    X(get_obj_by_depth)                                                                                      \
+#define HWLOC_CALLS(X)                                                                                                 \
+    X(get_api_version)                                                                                                 \
+    X(topology_init)                                                                                                   \
+    X(topology_destroy)                                                                                                \
+    X(topology_load)                                                                                                   \
+    X(topology_set_flags)                                                                                              \
+    X(topology_set_xml)                                                                                                \
+    X(topology_set_io_types_filter)                                                                                    \
+    X(topology_set_components)                                                                                         \
+    X(topology_is_thissystem)                                                                                          \
+    X(topology_get_allowed_cpuset)                                                                                     \
+    X(get_type_depth)                                                                                                  \
+    X(get_nbobjs_by_depth)                                                                                             \
+    X(get_obj_by_depth)                                                                                                \
     X(bitmap_next)
 
 static struct {
@@ -46,8 +46,8 @@ static void load_library(void)
         snprintf(unavailable, sizeof(unavailable), "%s", dlerror());
         return;
     }
-#define CALL(name)                                                                                           \
-    if (!(*(void **)&hw.name = dlsym(library, "hwloc_" #name)))                                              \
+#define CALL(name)                                                                                                     \
+    if (!(*(void **)&hw.name = dlsym(library, "hwloc_" #name)))                                                        \
         snprintf(unavailable, sizeof(unavailable), "libhwloc.so.15 has no hwloc_" #name);
     HWLOC_CALLS(CALL)
 #undef CALL
@@ -99,8 +99,7 @@ static int read_processors(hwloc_topology_t hwloc, struct hd_topo *topo)
             topo->sockets[topo->socket_count++].first_core = topo->core_count;
         struct hd_topo_socket *socket = &topo->sockets[topo->socket_count - 1];
         if (i == 0 || !core || core != last_core) {
-            topo->cores[topo->core_count++] =
-                (struct hd_topo_core){.socket = topo->socket_count - 1, .first_pu = i};
+            topo->cores[topo->core_count++] = (struct hd_topo_core){.socket = topo->socket_count - 1, .first_pu = i};
             socket->cores++;
         }
         topo->cores[topo->core_count - 1].pus++;
@@ -169,9 +168,8 @@ static int read_devices(hwloc_topology_t hwloc, struct hd_topo *topo)
         snprintf(hca->name, sizeof(hca->name), "%s", device->name);
         hwloc_obj_t pci = ancestor(device, HWLOC_OBJ_PCI_DEVICE);
         if (pci)
-            snprintf(hca->pci, sizeof(hca->pci), "%04x:%02x:%02x.%01x",
-                     (unsigned)pci->attr->pcidev.domain & 0xffff, pci->attr->pcidev.bus,
-                     pci->attr->pcidev.dev, pci->attr->pcidev.func);
+            snprintf(hca->pci, sizeof(hca->pci), "%04x:%02x:%02x.%01x", (unsigned)pci->attr->pcidev.domain & 0xffff,
+                     pci->attr->pcidev.bus, pci->attr->pcidev.dev, pci->attr->pcidev.func);
         hca->down = all_ports_down(device);
         locate(topo, device, hca);
     }

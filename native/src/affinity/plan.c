@@ -150,8 +150,7 @@ static int deal_n(struct hd_plan *plan, const struct scope *scope)
 {
     unsigned n = plan->policy.n;
     if (n > scope->pus)
-        return hd_error(-ERANGE,
-                        "affinity policy asks for %u SMT threads, but there are only %u to choose from", n,
+        return hd_error(-ERANGE, "affinity policy asks for %u SMT threads, but there are only %u to choose from", n,
                         scope->pus);
     int err = 0;
     for (unsigned i = 0, end; !err && i < scope->count; i = end) {
@@ -178,11 +177,10 @@ static int nothing_allowed(const struct hd_plan *plan, const struct scope *scope
         if (close_to(scope, s))
             hd_cpuset_or(&set, &scope->topo->sockets[s].cpus);
     hd_cpuset_print(&set, near, sizeof(near));
-    return hd_error(
-        -EXDEV,
-        "this process may use processors %s, but none of %s, those close to %s; let the batch job or "
-        "cgroup have some of them, or use affinity policy o2occ or none",
-        usable, near, plan->device[0] ? plan->device : "the HCA");
+    return hd_error(-EXDEV,
+                    "this process may use processors %s, but none of %s, those close to %s; let the batch job or "
+                    "cgroup have some of them, or use affinity policy o2occ or none",
+                    usable, near, plan->device[0] ? plan->device : "the HCA");
 }
 
 static int deal(struct hd_plan *plan, struct scope *scope)
@@ -203,8 +201,7 @@ static int deal(struct hd_plan *plan, struct scope *scope)
 }
 
 /* The HCA and what is close to it. Policies for all sockets do without. */
-static int find_close(struct hd_plan *plan, struct scope *scope, const struct hd_plan_params *params,
-                      bool needed)
+static int find_close(struct hd_plan *plan, struct scope *scope, const struct hd_plan_params *params, bool needed)
 {
     const struct hd_topo *topo = scope->topo;
     if (params->socket && params->socket[0] && strcasecmp(params->socket, "auto") != 0) {
@@ -212,8 +209,7 @@ static int find_close(struct hd_plan *plan, struct scope *scope, const struct hd
         if (hd_topo_number(params->socket, &socket))
             return hd_error(-EINVAL, "\"%s\" is not the number of a socket", params->socket);
         if (socket >= topo->socket_count)
-            return hd_error(-ERANGE, "there is no socket %u; there are %u, from 0", socket,
-                            topo->socket_count);
+            return hd_error(-ERANGE, "there is no socket %u; there are %u, from 0", socket, topo->socket_count);
         scope->given_socket = (int)socket;
     }
     struct hd_topo_device device;

@@ -83,8 +83,8 @@ static void text_topology(FILE *out, const hd_topo *topo, char *list)
     struct hd_topo_summary s;
     hd_topo_summarize(topo, &s);
     fprintf(out, "topology    %s%s%s%s\n", s.source, s.model[0] ? " (" : "", s.model, s.model[0] ? ")" : "");
-    fprintf(out, "            %u socket%s, %u cores, %u SMT threads (up to %u a core), %u usable\n",
-            s.sockets, s.sockets == 1 ? "" : "s", s.cores, s.pus, s.smt, s.allowed);
+    fprintf(out, "            %u socket%s, %u cores, %u SMT threads (up to %u a core), %u usable\n", s.sockets,
+            s.sockets == 1 ? "" : "s", s.cores, s.pus, s.smt, s.allowed);
     fprintf(out, "            page %u bytes, cache line %u bytes\n", s.page_size, s.cache_line);
     for (int i = 0; i < (int)s.sockets; i++) {
         hd_topo_cpus(topo, i, false, list, LIST_MAX);

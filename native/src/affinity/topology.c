@@ -36,8 +36,8 @@ static int restrict_to(struct hd_topo *topo, const struct hd_cpuset *mask, const
     hd_cpuset_print(mask, wanted, sizeof(wanted));
     hd_cpuset_and(&topo->allowed, mask);
     if (hd_cpuset_count(&topo->allowed) == 0)
-        return hd_error(-EXDEV, "no processor is left to use: %s names %s, but of %s only %s may be used",
-                        whose, wanted, topo->source, before);
+        return hd_error(-EXDEV, "no processor is left to use: %s names %s, but of %s only %s may be used", whose,
+                        wanted, topo->source, before);
     return 0;
 }
 
@@ -165,8 +165,7 @@ static int find_best(const hd_topo *topo, struct hd_topo_device *best)
     struct hd_topo_device device;
     int err = -ENODEV;
     for (unsigned i = 0; hd_topo_device_at(topo, i, &device) == 0; i++)
-        if (err || (best->down && !device.down) ||
-            (best->down == device.down && device.allowed > best->allowed)) {
+        if (err || (best->down && !device.down) || (best->down == device.down && device.allowed > best->allowed)) {
             *best = device;
             err = 0;
         }

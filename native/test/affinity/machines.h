@@ -45,8 +45,7 @@ static inline hd_plan *plan_on(const char *machine, const char *cpus, const char
 }
 
 /* All sets in order, as "0-7 8-15". */
-static inline void assert_sets(const char *machine, const char *cpus, const char *policy,
-                               const char *expected)
+static inline void assert_sets(const char *machine, const char *cpus, const char *policy, const char *expected)
 {
     static char all[65536], one[16384];
     hd_plan *plan = plan_on(machine, cpus, policy);

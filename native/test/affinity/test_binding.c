@@ -62,8 +62,7 @@ static hd_affinity *open_here(const char *policy, hd_affinity_say_fn say, void *
 {
     hd_plan *plan = plan_here(policy);
     assert_true(hd_plan_set(plan, 0, first, size) > 0);
-    struct hd_affinity_params params = {
-        .size = sizeof(params), .threads = HD_AFFINITY_ALL, .say = say, .say_arg = arg};
+    struct hd_affinity_params params = {.size = sizeof(params), .threads = HD_AFFINITY_ALL, .say = say, .say_arg = arg};
     hd_affinity *affinity;
     assert_int_equal(hd_affinity_create(plan, &params, &affinity), 0);
     hd_plan_destroy(plan);
@@ -133,12 +132,12 @@ static void in_child(int (*body)(void))
     assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-#define CHECK(truth)                                                                                         \
-    do {                                                                                                     \
-        if (!(truth)) {                                                                                      \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #truth, hd_last_error());                 \
-            return 1;                                                                                        \
-        }                                                                                                    \
+#define CHECK(truth)                                                                                                   \
+    do {                                                                                                               \
+        if (!(truth)) {                                                                                                \
+            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #truth, hd_last_error());                           \
+            return 1;                                                                                                  \
+        }                                                                                                              \
     } while (0)
 
 static int said;

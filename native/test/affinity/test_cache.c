@@ -224,8 +224,7 @@ static void counting_is_exact_under_churn(void **state)
         pthread_join(threads[i], NULL);
     struct hd_affinity_counters end = count(crew.affinity);
     assert_int_equal(end.hits + end.misses, 8 * 20000);
-    assert_int_equal(end.misses,
-                     8 * ((20000 + 6) / 7)); /* the last entry of all leaves and does not come back */
+    assert_int_equal(end.misses, 8 * ((20000 + 6) / 7)); /* the last entry of all leaves and does not come back */
     assert_int_equal(end.bound_now, 0);
     hd_affinity_destroy(crew.affinity);
 }

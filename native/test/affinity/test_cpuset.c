@@ -23,8 +23,7 @@ static void lists_are_read_and_printed(void **state)
 
 static void other_texts_are_refused(void **state)
 {
-    static const char *const bad[] = {"",   " ",  "a",   "1,",  ",1",  "1-",
-                                      "-1", "+1", "3-1", "1 2", "0x3", "1--2"};
+    static const char *const bad[] = {"", " ", "a", "1,", ",1", "1-", "-1", "+1", "3-1", "1 2", "0x3", "1--2"};
     struct hd_cpuset set = {0}, untouched = {0};
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)

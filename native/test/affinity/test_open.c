@@ -13,8 +13,7 @@ static void say(void *arg, const char *line)
     snprintf(said, sizeof(said), "%s", line);
 }
 
-static int open_by(const char *policy, const char *machine, const char *device, bool rdma,
-                   hd_affinity **affinity)
+static int open_by(const char *policy, const char *machine, const char *device, bool rdma, hd_affinity **affinity)
 {
     said[0] = '\0';
     struct hd_affinity_setup setup = {.policy = policy,

@@ -114,8 +114,7 @@ static void smaller_sets_are_said(void **state)
     hd_plan_destroy(plan);
 }
 
-static void assert_refused(const char *machine, const char *cpus, const char *policy, int err,
-                           const char *says)
+static void assert_refused(const char *machine, const char *cpus, const char *policy, int err, const char *says)
 {
     hd_topo *topo = load(machine, cpus);
     hd_plan *plan = NULL;
@@ -130,8 +129,7 @@ static void a_policy_asked_for_by_name_never_gives_way(void **state)
     static const char *const close[] = {"o2acs", "o2ocs", "o2nts:8"};
     (void)state;
     for (size_t i = 0; i < sizeof(close) / sizeof(close[0]); i++) {
-        assert_refused("power8-job-far", NULL, close[i], -EXDEV,
-                       "may use processors 80-159, but none of 0-79");
+        assert_refused("power8-job-far", NULL, close[i], -EXDEV, "may use processors 80-159, but none of 0-79");
         assert_refused("power8", "80-159", close[i], -EXDEV, "mlx5_0");
         assert_refused("x86-none", NULL, close[i], -ENODEV, "no RDMA device");
         assert_refused("x86-nowhere", NULL, close[i], -ENXIO, "affinity.socket");
@@ -143,8 +141,7 @@ static void a_policy_asked_for_by_name_never_gives_way(void **state)
     assert_sets("x86-nowhere", "0,16", "o2occ", "0,16");
 }
 
-static void assert_auto(const char *machine, const char *cpus, bool rdma, enum hd_policy_kind kind,
-                        const char *says)
+static void assert_auto(const char *machine, const char *cpus, bool rdma, enum hd_policy_kind kind, const char *says)
 {
     hd_topo *topo = load(machine, cpus);
     struct hd_plan_params params = {.size = sizeof(params), .rdma = rdma};
