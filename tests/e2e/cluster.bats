@@ -111,7 +111,8 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
 }
 
 @test "an interrupt during start leaves nothing, and the next start recovers" {
-    (exec setsid "$HOWDAH" cluster start --dir "$DIR") >"$BATS_TEST_TMPDIR/out" 2>&1 &
+    # A shell starts what runs in the background with interrupts ignored; a user's terminal does not.
+    (exec setsid env --default-signal=INT "$HOWDAH" cluster start --dir "$DIR") >"$BATS_TEST_TMPDIR/out" 2>&1 &
     started() { grep -q 'datanode-2 .*started' "$BATS_TEST_TMPDIR/out"; }
     wait_until 60 started
     pid=$(pgrep -f "proc_howdah-cluster.*ClusterCommand start --dir $DIR\$")
