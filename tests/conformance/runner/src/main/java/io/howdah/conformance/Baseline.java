@@ -49,7 +49,8 @@ final class Baseline {
     List<String> text = new ArrayList<>();
     text.add("# What stock jars give");
     text.add("");
-    text.add("Written by `ci/conformance --stock --write-baseline`: upstream's own test classes on upstream's own jars, JDK 8.");
+    text.add("Upstream's own test classes on upstream's own jars, JDK 8. `ci/conformance --stock --write-baseline` rewrites the lines\n"
+        + "of the classes that it ran. The seconds are those of the machine as busy as it was.");
     text.add("A test that passed at its second try counts as passed. Why a test fails here is said in the list of its suite.");
     for (Suite suite : Suite.values()) {
       text.add("");
