@@ -11,9 +11,11 @@ patched_jars() {
 # our_jars: the jars that java/ made, and the libraries that only they need. The stock tree has them too: the same
 # cluster and the same benchmarks run on both sides of a comparison.
 our_jars() {
-    find "$HOWDAH_BUILD/java" -mindepth 2 -maxdepth 2 -name 'howdah-*.jar' -not -name '*-tests.jar' \
-        -not -name '*-sources.jar' 2>/dev/null | sort || true
-    find "$HOWDAH_BUILD/jars/howdah" -name '*.jar' 2>/dev/null | sort || true
+    if [ -d "$HOWDAH_BUILD/java" ]; then
+        find "$HOWDAH_BUILD/java" -mindepth 2 -maxdepth 2 -name 'howdah-*.jar' -not -name '*-tests.jar' \
+            -not -name '*-sources.jar' | sort
+    fi
+    if [ -d "$HOWDAH_BUILD/jars/howdah" ]; then find "$HOWDAH_BUILD/jars/howdah" -name '*.jar' | sort; fi
 }
 
 # our_modules: Maven's names of the modules under java/, with commas.

@@ -98,6 +98,7 @@ stdin: empty" ] || { cat out; false; }
     mkdir -p "$own/kernel/lib/modules/$release/kernel/drivers"
     ln -s "$kernel"/{boot,ready} "$own/kernel/"
     ln -s "$kernel/lib/modules/$release"/modules.* "$own/kernel/lib/modules/$release/"
+    # drivers/ is a folder of our own already, which ln says; the lines below fail if anything else is not there.
     ln -s "$kernel/lib/modules/$release"/kernel/* "$own/kernel/lib/modules/$release/kernel/" 2>/dev/null || true
     ln -s "$kernel/lib/modules/$release"/kernel/drivers/* "$own/kernel/lib/modules/$release/kernel/drivers/"
     rm "$own/kernel/lib/modules/$release/kernel/drivers/infiniband"
