@@ -15,7 +15,8 @@ setup() {
 
 teardown_file() {
     set_up_tree
-    cluster stop --dir "$DIR" || true
+    # Stopping what is stopped is no failure; there is nothing to stop if the first start failed.
+    if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
 }
 
 start_shared() { cluster start --dir "$DIR" --datanodes 2 --no-yarn; }
@@ -117,9 +118,11 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
     wait_until 60 started
     pid=$(pgrep -f "proc_howdah-cluster.*ClusterCommand start --dir $DIR\$")
     kill -INT "$pid"
-    wait $! || true
+    status=0
+    wait $! || status=$?
     cat "$BATS_TEST_TMPDIR/out"
     grep -q interrupted "$BATS_TEST_TMPDIR/out"
+    [ "$status" -ne 0 ]
     [ -z "$(processes_of "$DIR")" ]
     cluster start --dir "$DIR"
     [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
