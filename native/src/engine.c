@@ -107,6 +107,7 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
+                               .engine = engine,
                                .arena = engine->arena,
                                .stats = engine->stats,
                                .engine_id = engine->id,
