@@ -194,6 +194,7 @@ struct verbs_ep {
     uint32_t tx_depth, frames_max, reads_max;
     uint64_t tx_posted, tx_done;
     uint32_t frames, reads, writes; /* under way */
+    uint32_t tx_count, rx_count;    /* frames ever: the sequence of those that go without a header */
     uint32_t silent;                /* frames since the last one that will be reported */
     size_t silent_bytes;
     uint32_t inline_max;
