@@ -151,6 +151,11 @@ bool hd_rndv_run(struct hd_link *link)
     return did;
 }
 
+static bool registered(const struct hd_link *link, const hd_buf *buf)
+{
+    return buf->slab->device[link->ep->device->index].registered;
+}
+
 /* ---- the sender ---- */
 
 void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts)
@@ -159,7 +164,7 @@ void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, stru
     if (wish == HD_MODE_READ && (!(link->ep->caps & HD_CAP_GET) ||
                                  link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &rts->key, &rts->address)))
         rts->mode = HD_MODE_COPY;
-    if (wish == HD_MODE_WRITE && !(link->ep->caps & HD_CAP_PUT))
+    if (wish == HD_MODE_WRITE && !((link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf)))
         rts->mode = HD_MODE_COPY;
 }
 
@@ -268,11 +273,6 @@ static int take_memory(struct hd_rndv *rndv, struct hd_link *link)
     if (rndv->msg)
         rndv->msg->buf = hd_buf_ref(rndv->buf);
     return 0;
-}
-
-static bool registered(const struct hd_link *link, const hd_buf *buf)
-{
-    return buf->slab->device[link->ep->device->index].registered;
 }
 
 static void clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
