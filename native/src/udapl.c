@@ -15,6 +15,7 @@ const struct hd_transport_ops hd_udapl_ops = {
     .probe = udapl_probe,
     .device_open = udapl_device_open,
     .device_close = udapl_device_close,
+    .hardware = udapl_hardware,
     .slab_add = udapl_slab_add,
     .slab_remove = udapl_slab_remove,
     .describe = udapl_describe,

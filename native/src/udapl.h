@@ -88,7 +88,9 @@ const char *udapl_status_name(DAT_DTO_COMPLETION_STATUS status);
 
 struct udapl_device {
     char provider[DAT_NAME_MAX_LENGTH];
-    bool serial; /* the provider is not thread-safe: one call at a time */
+    char adapter[64];
+    bool complained; /* that memory could not be registered; under the arena's lock */
+    bool serial;     /* the provider is not thread-safe: one call at a time */
     pthread_mutex_t mutex;
     DAT_IA_HANDLE ia;
     DAT_EVD_HANDLE async_evd;
@@ -98,6 +100,8 @@ struct udapl_device {
     DAT_SOCK_ADDR6 address; /* the provider's own form if the family is not AF_INET */
 };
 
+#define UDAPL_LOCAL (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+
 /* Registers memory. Takes the device's mutex. */
 int udapl_register(struct udapl_device *device, void *base, size_t size, DAT_MEM_PRIV_FLAGS access, DAT_LMR_HANDLE *lmr,
                    DAT_LMR_CONTEXT *local_key, DAT_RMR_CONTEXT *remote_key);
@@ -105,6 +109,7 @@ void udapl_deregister(struct udapl_device *device, DAT_LMR_HANDLE lmr);
 
 int udapl_device_open(struct hd_device *device);
 void udapl_device_close(struct hd_device *device);
+const char *udapl_hardware(struct hd_device *device);
 int udapl_slab_add(struct hd_device *device, struct hd_slab *slab);
 void udapl_slab_remove(struct hd_device *device, struct hd_slab *slab);
 size_t udapl_describe(struct hd_device *device, uint8_t *blob);

@@ -88,15 +88,16 @@ static int take_memory(struct udapl_ep *ep)
     ep->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ep->memory_size = ep->rx_slots * ep->slot_size + ep->tx_slots * ep->tx_slot_size;
     void *memory = mmap(NULL, ep->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory != MAP_FAILED)
+    if (memory != MAP_FAILED) {
         ep->memory = memory;
+        hd_count(ep->base.device->stats, memory_receive, ep->memory_size);
+    }
     if (!ep->requests || !ep->arrivals || !ep->memory)
         return hd_error(-ENOMEM, "no memory for the frames of a link (%zu bytes)", ep->memory_size);
     if (ep->event_fd < 0)
         return hd_error(-errno, "no event descriptor: %s", strerror(errno));
     DAT_RMR_CONTEXT unused; /* no peer gets at these */
-    return udapl_register(ep->device, ep->memory, ep->memory_size,
-                          DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &ep->lmr, &ep->key, &unused);
+    return udapl_register(ep->device, ep->memory, ep->memory_size, UDAPL_LOCAL, &ep->lmr, &ep->key, &unused);
 }
 
 /* Under *mutex. */
@@ -455,8 +456,10 @@ void udapl_destroy(struct hd_ep *base)
         return;
     if (ep->lmr)
         udapl_deregister(ep->device, ep->lmr);
-    if (ep->memory)
+    if (ep->memory) {
         munmap(ep->memory, ep->memory_size);
+        hd_count(ep->base.device->stats, memory_receive, -ep->memory_size);
+    }
     if (ep->event_fd >= 0)
         close(ep->event_fd);
     pthread_mutex_destroy(&ep->own_mutex);

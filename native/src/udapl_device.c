@@ -2,14 +2,16 @@
 
 /* An interface adapter: which one, opening it, memory that it may access, who can reach it. */
 
-#include "udapl.h"
-
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "engine.h"
+#include "udapl.h"
+
 #define ASYNC_EVENTS 16
+#define REMOTE       (UDAPL_LOCAL | DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 #define RDMA_DEVICES "/sys/class/infiniband"
 
 /* What a peer must know; its adapter's address follows. */
@@ -98,6 +100,7 @@ static int learn_limits(struct udapl_device *own, const struct hd_conf *conf)
     own->reads_out = attr.max_rdma_read_per_ep_out;
     own->message_max = attr.max_message_size;
     own->rdma_max = attr.max_rdma_size;
+    snprintf(own->adapter, sizeof(own->adapter), "%.60s", attr.adapter_name);
     bool ipv4 = attr.ia_address_ptr->sa_family == AF_INET;
     memcpy(&own->address, attr.ia_address_ptr, ipv4 ? sizeof(struct sockaddr_in) : sizeof(own->address));
     if (conf->chunk_size > own->rdma_max)
@@ -124,7 +127,20 @@ int udapl_device_open(struct hd_device *device)
         err = udapl_error(-ENODEV, own->provider, "dat_pz_create", ret, "another program may hold too many");
     if (err)
         udapl_device_close(device);
+    else
+        hd_log(device->engine, HD_LOG_INFO, "uDAPL provider %s (%s, %s)", own->provider, own->adapter,
+               own->serial ? "one call at a time" : "thread-safe");
     return err;
+}
+
+/* Only if the provider calls the adapter what the system does. */
+const char *udapl_hardware(struct hd_device *device)
+{
+    struct udapl_device *own = device->data;
+    char path[128];
+    snprintf(path, sizeof(path), RDMA_DEVICES "/%s", own->adapter);
+    bool plain = own->adapter[0] && !strchr(own->adapter, '/') && own->adapter[0] != '.';
+    return plain && access(path, F_OK) == 0 ? own->adapter : NULL;
 }
 
 void udapl_device_close(struct hd_device *device)
@@ -169,7 +185,12 @@ int udapl_slab_add(struct hd_device *device, struct hd_slab *slab)
     DAT_LMR_HANDLE lmr;
     DAT_LMR_CONTEXT local;
     DAT_RMR_CONTEXT remote;
-    int err = udapl_register(own, slab->base, slab->size, DAT_MEM_PRIV_ALL_FLAG, &lmr, &local, &remote);
+    int err = udapl_register(own, slab->base, slab->size, device->conf->udapl_remote_access ? REMOTE : UDAPL_LOCAL,
+                             &lmr, &local, &remote);
+    if (err && !own->complained) {
+        hd_log(device->engine, HD_LOG_WARN, "%s; what is in that memory moves by copy", hd_last_error());
+        own->complained = true;
+    }
     if (err)
         return err;
     slab->device[device->index].handle = lmr;

@@ -117,7 +117,7 @@ DAT_RETURN udapl_post_farewell(struct udapl_ep *ep)
 int udapl_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address)
 {
     unsigned index = base->device->index;
-    if (!buf->slab->device[index].registered)
+    if (!buf->slab->device[index].registered || !base->device->conf->udapl_remote_access)
         return -EOPNOTSUPP;
     *key = buf->slab->device[index].key >> 32;
     *address = (uint64_t)(uintptr_t)buf->base + offset;
@@ -373,9 +373,10 @@ static void enable(struct udapl_ep *ep, uint32_t whom)
     if (ep->ep && (!ep->enabled || atomic_load(&ep->rung))) {
         DAT_OS_WAIT_PROXY_AGENT agent = {.instance_data = ep, .proxy_agent_func = udapl_ring};
         DAT_EVD_HANDLE evd;
-        atomic_store(&ep->rung, 0);
-        udapl.cno_modify_agent(ep->cno, agent);
-        udapl.cno_wait(ep->cno, 0, &evd); /* forgets that it was triggered, or it would not be again */
+        if (atomic_exchange(&ep->rung, 0)) {
+            udapl.cno_modify_agent(ep->cno, agent);
+            udapl.cno_wait(ep->cno, 0, &evd); /* forgets that it was triggered, or it would not be again */
+        }
         udapl.evd_enable(ep->dto_evd);
         ep->enabled = true;
     }
