@@ -188,7 +188,8 @@ enum udapl_state udapl_look(struct udapl_ep *ep)
         if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
             atomic_store(&ep->state, UDAPL_UP);
         } else if (atomic_load(&ep->state) != UDAPL_OVER) {
-            snprintf(ep->why, sizeof(ep->why), "%s", udapl_event_name(event.event_number));
+            if (!ep->why[0]) /* a failed transfer knows better */
+                snprintf(ep->why, sizeof(ep->why), "%s", udapl_event_name(event.event_number));
             atomic_store(&ep->state, UDAPL_OVER);
         }
     }
