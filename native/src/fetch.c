@@ -449,11 +449,10 @@ static int post_segment(struct hd_link *link, struct hd_fetch *f)
     struct hd_rndv *rndv = hd_rndv_create(link, HD_RNDV_TX);
     if (!rndv)
         return -ENOMEM;
-    int wish = link->engine->conf.rendezvous_protocol;
     rndv->buf = hd_buf_ref(f->chunk);
     rndv->offset = f->chunk_offset;
     rndv->length = f->chunk_length;
-    hd_rndv_describe(link, rndv, wish ? wish : HD_MODE_READ, &segment.rts);
+    hd_rndv_describe(link, rndv, hd_rndv_wish(link, (size_t)f->total), &segment.rts);
     int err = hd_link_post(link, HD_FRAME_SEGMENT, f->handle, rndv->handle, &segment, sizeof(segment));
     if (err) {
         hd_rndv_free(link, rndv);

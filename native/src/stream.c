@@ -335,12 +335,9 @@ static int send_eager(struct hd_stream *stream, const void *data, size_t length,
     return err;
 }
 
-static int wish_of(const struct hd_stream *stream)
+static int wish_of(const struct hd_stream *stream, size_t length)
 {
-    if (stream->protocol != HD_PROTOCOL_DEFAULT)
-        return (int)stream->protocol;
-    int option = stream->link->engine->conf.rendezvous_protocol; /* auto, read, write, copy */
-    return option ? option : HD_MODE_READ;
+    return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
 }
 
 static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t deadline)
@@ -357,7 +354,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
         rndv->buf = hd_buf_ref(buf);
         rndv->offset = (size_t)(buf->data - buf->base) + offset;
         rndv->length = length;
-        hd_rndv_describe(link, rndv, wish_of(stream), &rts);
+        hd_rndv_describe(link, rndv, wish_of(stream, length), &rts);
         err = post_when_ready(stream, HD_FRAME_RTS, rndv->handle, &rts, sizeof(rts), &s, deadline);
         if (err) {
             hd_rndv_free(link, rndv);
