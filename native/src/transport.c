@@ -44,6 +44,12 @@ static void slab_nothing_more(struct hd_device *device, struct hd_slab *slab)
     (void)device, (void)slab;
 }
 
+static const char *no_hardware(struct hd_device *device)
+{
+    (void)device;
+    return NULL;
+}
+
 static size_t describe_nothing(struct hd_device *device, uint8_t *blob)
 {
     (void)device, (void)blob;
@@ -143,6 +149,7 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(probe, no_obstacle);
     FILL(device_open, device_nothing);
     FILL(device_close, device_nothing_more);
+    FILL(hardware, no_hardware);
     FILL(slab_add, slab_nothing);
     FILL(slab_remove, slab_nothing_more);
     FILL(describe, describe_nothing);
