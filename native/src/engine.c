@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "tuning.h"
 
 #define GRACE ((int64_t)2000000000) /* how long closing waits for peers to let go of our memory */
 
@@ -229,10 +230,15 @@ static int read_conf(struct hd_engine *engine, const hd_conf *given)
     hd_conf *conf = given ? NULL : hd_conf_create();
     if (!given && !conf)
         return hd_error(-ENOMEM, "out of memory");
+    char note[600];
     int err = conf ? hd_conf_read_environment(conf) : 0;
     if (!err)
         engine->conf = given ? *given : *conf;
     hd_conf_destroy(conf);
+    if (!err)
+        err = hd_conf_tune(&engine->conf, note, sizeof(note));
+    if (!err && note[0])
+        hd_log(engine, HD_LOG_WARN, "%s", note);
     return err;
 }
 
