@@ -33,6 +33,12 @@ static void device_nothing_more(struct hd_device *device)
     (void)device;
 }
 
+static const char *no_hardware(struct hd_device *device)
+{
+    (void)device;
+    return NULL;
+}
+
 static int slab_nothing(struct hd_device *device, struct hd_slab *slab)
 {
     (void)device, (void)slab;
@@ -42,12 +48,6 @@ static int slab_nothing(struct hd_device *device, struct hd_slab *slab)
 static void slab_nothing_more(struct hd_device *device, struct hd_slab *slab)
 {
     (void)device, (void)slab;
-}
-
-static const char *no_hardware(struct hd_device *device)
-{
-    (void)device;
-    return NULL;
 }
 
 static size_t describe_nothing(struct hd_device *device, uint8_t *blob)

@@ -69,7 +69,7 @@ struct hd_transport_ops {
 
     int (*device_open)(struct hd_device *device);
     void (*device_close)(struct hd_device *device);
-    /* The system's name of the RDMA device behind it (mlx5_0), NULL if there is none. */
+    /* The system's name of the adapter that it uses (mlx5_0, say), or NULL if there is none. */
     const char *(*hardware)(struct hd_device *device);
     int (*slab_add)(struct hd_device *device, struct hd_slab *slab);
     void (*slab_remove)(struct hd_device *device, struct hd_slab *slab);

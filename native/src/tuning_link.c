@@ -54,7 +54,8 @@ static bool is_virtual(const char *root, const char *device)
     return realpath(path, real) && strstr(real, "/devices/virtual/");
 }
 
-static void look_at_port(const char *root, const char *device, const char *port, struct hd_tuning_link *best)
+/* Takes the port if it is active. @return whether it did. */
+static bool look_at_port(const char *root, const char *device, const char *port, struct hd_tuning_link *link)
 {
     char state[32], layer[32], rate[64], model[64];
     read_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", root, device, port);
@@ -62,18 +63,13 @@ static void look_at_port(const char *root, const char *device, const char *port,
     read_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", root, device, port);
     bool ib = strcmp(layer, "InfiniBand") == 0;
     if (!strstr(state, "ACTIVE") || (!ib && strcmp(layer, "Ethernet") != 0))
-        return;
-    unsigned speed = (unsigned)strtod(rate, NULL); /* "100 Gb/sec (4X EDR)", "2.5 Gb/sec ..." */
-    bool none = strcmp(best->kind, "shm") == 0, soft = is_virtual(root, device);
-    bool better = none || (strcmp(best->kind, "soft") == 0 && !soft) ||
-                  (soft == (strcmp(best->kind, "soft") == 0) && speed > best->speed);
-    if (!better)
-        return;
+        return false;
     read_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", root, device);
-    snprintf(best->kind, sizeof(best->kind), "%s", soft ? "soft" : ib ? "ib" : "roce");
-    snprintf(best->device, sizeof(best->device), "%s", device);
-    snprintf(best->model, sizeof(best->model), "%s", model[0] ? model : "-");
-    best->speed = speed;
+    snprintf(link->kind, sizeof(link->kind), "%s", is_virtual(root, device) ? "soft" : ib ? "ib" : "roce");
+    snprintf(link->device, sizeof(link->device), "%s", device);
+    snprintf(link->model, sizeof(link->model), "%s", model[0] ? model : "-");
+    link->speed = (unsigned)strtod(rate, NULL); /* "100 Gb/sec (4X EDR)", "2.5 Gb/sec ..." */
+    return true;
 }
 
 static int visible(const struct dirent *entry)
@@ -81,19 +77,21 @@ static int visible(const struct dirent *entry)
     return entry->d_name[0] != '.';
 }
 
-/* Sorted, so that of equals the first in the order of names is taken on every call. */
-static void look_at_ports(const char *root, const char *device, struct hd_tuning_link *best)
+/* The first active port, in the order of numbers. */
+static bool look_at_ports(const char *root, const char *device, struct hd_tuning_link *link)
 {
     char path[PATH_MAX];
     struct dirent **ports;
     snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", root, device);
-    int count = scandir(path, &ports, visible, alphasort);
+    int count = scandir(path, &ports, visible, versionsort);
+    bool taken = false;
     for (int i = 0; i < count; i++) {
-        look_at_port(root, device, ports[i]->d_name, best);
+        taken = taken || look_at_port(root, device, ports[i]->d_name, link);
         free(ports[i]);
     }
     if (count >= 0)
         free(ports);
+    return taken;
 }
 
 void hd_tuning_look(const char *root, const char *wanted, struct hd_tuning_link *link)
@@ -101,12 +99,13 @@ void hd_tuning_look(const char *root, const char *wanted, struct hd_tuning_link 
     char path[PATH_MAX];
     struct dirent **devices;
     snprintf(path, sizeof(path), "%s/class/infiniband", root);
-    int count = scandir(path, &devices, visible, alphasort);
+    int count = scandir(path, &devices, visible, versionsort);
+    bool taken = false;
     for (int i = 0; i < count; i++) {
         const char *name = devices[i]->d_name;
         size_t length = wanted ? strcspn(wanted, ":") : 0; /* mlx5_0:1 names a port of it */
         if (length == 0 || (strlen(name) == length && strncmp(name, wanted, length) == 0))
-            look_at_ports(root, name, link);
+            taken = taken || look_at_ports(root, name, link);
         free(devices[i]);
     }
     if (count >= 0)
