@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import resource
 import shutil
 import socket
 import subprocess
@@ -125,6 +126,166 @@ class Tune(WithFolder):
         self.assertIn("pigeon", err)
         _, err = run("hd-tune", "--connect", "127.0.0.1:1", "--dry-run", status=1)
         self.assertIn("127.0.0.1:1", err)
+
+
+class Doctor(WithFolder):
+    """The environments that it is there for, good and bad."""
+
+    def jdk(self, version, status=0):
+        home = self.folder / f"jdk-{version}"
+        (home / "bin").mkdir(parents=True)
+        java = home / "bin" / "java"
+        java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\nexit {status}\n")
+        java.chmod(0o755)
+        return str(home)
+
+    def findings(self, *arguments, wrapper=(), limits=None, **environment):
+        """{(section, name): finding}, after checking that statuses and exit status agree."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("HOWDAH_")}
+        env.update({"JAVA_HOME": self.jdk("1.8.0_402")} if "JAVA_HOME" not in environment else {})
+        env.update(environment)
+        done = subprocess.run([*wrapper, TOOLS / "hd-doctor", "--json", *arguments], env=env, capture_output=True,
+                              text=True, timeout=PATIENCE, check=False, preexec_fn=limits)
+        report = json.loads(done.stdout)
+        found = {(f["section"], f["name"]): f for f in report["findings"]}
+        worst = max(("ok", "warning", "problem").index(f["status"]) for f in report["findings"])
+        self.assertEqual(done.returncode, worst, done.stderr)
+        self.assertEqual(report["status"], ("ok", "warning", "problem")[worst])
+        for finding in report["findings"]:
+            self.assertTrue(finding["advice"] or finding["status"] == "ok" or finding["section"] == "engine", finding)
+        return found
+
+    def expect(self, finding, status, *words):
+        self.assertEqual(finding["status"], status, finding)
+        for word in words:
+            self.assertIn(word, finding["value"] + " -> " + finding["advice"])
+
+    def device(self, state, physical, layer, rate, gids=()):
+        """A /sys with one device on it."""
+        sys_folder = self.folder / "sys"
+        port = sys_folder / "class" / "infiniband" / "mlx5_0" / "ports" / "1"
+        for name in ("gids", "gid_attrs/types", "gid_attrs/ndevs"):
+            (port / name).mkdir(parents=True)
+        for name, text in (("state", state), ("phys_state", physical), ("link_layer", layer), ("rate", rate),
+                           ("lid", "0x11"), ("../../hca_type", "MT4119"), ("../../fw_ver", "16.35.2000")):
+            (port / name).write_text(text + "\n")
+        for i, (gid, kind, interface) in enumerate(gids):
+            (port / "gids" / str(i)).write_text(gid + "\n")
+            (port / "gid_attrs" / "types" / str(i)).write_text(kind + "\n")
+            (port / "gid_attrs" / "ndevs" / str(i)).write_text(interface + "\n")
+        return str(sys_folder)
+
+    def test_exchanges_over_every_transport(self):
+        found = self.findings()
+        for transport in ("self", "shm"):
+            self.expect(found["transports", transport], "ok", "works: messages, 1 MB by read and by write, a fetch")
+        self.expect(found["engine", "engine"], "ok", "counters in /")
+        self.expect(found["java", "JDK"], "ok", "1.8.0_402")
+        self.expect(found["options", "options"], "ok")
+        self.assertIn(("limits", "page size"), found)
+        self.assertIn(("limits", "cgroup memory"), found)
+
+    def test_the_page_for_people(self):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("HOWDAH_")}
+        done = subprocess.run([TOOLS / "hd-doctor"], env=env, capture_output=True, text=True, timeout=PATIENCE,
+                              check=False)
+        self.assertIn(done.returncode, (0, 1, 2))
+        self.assertRegex(done.stdout, r"(?m)^transports$")
+        self.assertRegex(done.stdout, r"(?m)^  OK       shm +works")
+        self.assertRegex(done.stdout, r"\d+ OK, \d+ warnings?, \d+ problems?\n\Z")
+
+    def test_wrong_usage(self):
+        run("hd-doctor", "--nonsense", status=3)
+        run("hd-doctor", "more", status=3)
+
+    def test_little_locked_memory(self):
+        def limit():
+            resource.setrlimit(resource.RLIMIT_MEMLOCK, (65536, 65536))
+
+        found = self.findings(limits=limit)["limits", "locked memory"]
+        self.expect(found, "warning", "ulimit -l is 64 KB", "memlock")
+        if b"__asan_init" in (TOOLS / "hd-doctor").read_bytes():
+            return  # a sanitizer makes mlock() succeed whatever it is asked
+        if os.geteuid() == 0:
+            found = self.findings(limits=limit, wrapper=("setpriv", "--bounding-set=-ipc_lock"),
+                                  JAVA_HOME=self.jdk("1.8.0_1"))["limits", "locked memory"]
+        self.expect(found, "warning", "locking 16 MB fails: ")
+        gids = [("fe80:0000:0000:0000:0000:0000:0000:0001", "IB/RoCE v1", "")]
+        sys_folder = self.device("4: ACTIVE", "5: LinkUp", "InfiniBand", "100 Gb/sec (4X EDR)", gids)
+        wrapper = ("setpriv", "--bounding-set=-ipc_lock") if os.geteuid() == 0 else ()
+        found = self.findings("--sys", sys_folder, limits=limit, wrapper=wrapper, JAVA_HOME=self.jdk("1.8.0_2"))
+        self.expect(found["limits", "locked memory"], "problem", "RDMA needs locked memory")
+
+    @unittest.skipUnless(os.geteuid() == 0, "a small /dev/shm can only be mounted by root")
+    def test_a_small_dev_shm(self):
+        script = 'mount -t tmpfs -o size=16k tmpfs /dev/shm && exec "$@"'
+        found = self.findings(wrapper=("unshare", "-m", "sh", "-c", script, "sh"))
+        self.expect(found["limits", "/dev/shm"], "problem", "16 KB", "No space left", "remount")
+        self.expect(found["engine", "the engine says"], "warning", "no counter file")
+        self.expect(found["transports", "shm"], "ok")  # it does not depend on it
+
+    def test_no_place_for_counters(self):
+        found = self.findings(HOWDAH_STATS_DIR=str(self.folder / "nowhere"))
+        self.expect(found["limits", str(self.folder / "nowhere")], "problem", "is not there")
+
+    def test_no_dat_conf(self):
+        found = self.findings(DAT_OVERRIDE="/nonexistent/dat.conf")
+        if "loads" not in found["udapl", "libdat2.so.2"]["value"]:
+            self.skipTest("libdat2 is not installed")
+        self.expect(found["udapl", "dat.conf"], "warning", "/nonexistent/dat.conf", "DAT_OVERRIDE")
+        found = self.findings(DAT_OVERRIDE="/nonexistent/dat.conf", HOWDAH_TRANSPORT="udapl",
+                              JAVA_HOME=self.jdk("1.8.0_3"))
+        self.expect(found["udapl", "dat.conf"], "problem")
+
+    def test_dat_conf_for_this_node(self):
+        conf = self.folder / "dat.conf"
+        conf.write_text('# one for lo, one for another node\n'
+                        'lo-entry u2.0 nonthreadsafe default libdat2.so.2 dapl.2.0 "lo 0" ""\n'
+                        'other u2.0 nonthreadsafe default libdat2.so.2 dapl.2.0 "nosuch0 0" ""\n'
+                        'old u1.2 nonthreadsafe default libdapl.so.1 dapl.1.2 "lo 0" ""\nrubbish\n')
+        found = self.findings(DAT_OVERRIDE=str(conf))
+        if ("udapl", "dat.conf") not in found:
+            self.skipTest("libdat2 is not installed")
+        self.expect(found["udapl", "dat.conf"], "ok", "2 entries, 1 for interfaces of this node: lo-entry")
+
+    def test_wrong_java(self):
+        self.expect(self.findings(JAVA_HOME="/nonexistent")["java", "JDK"], "problem", "/nonexistent holds no bin/java")
+        self.expect(self.findings(JAVA_HOME=self.jdk("17.0.1"))["java", "JDK"], "problem", "17.0.1", "JDK 8")
+        broken = pathlib.Path(self.jdk("broken"))
+        (broken / "bin" / "java").write_text("#!/bin/sh\necho cannot execute\nexit 1\n")
+        self.expect(self.findings(JAVA_HOME=str(broken))["java", "JDK"], "problem", "does not run: cannot execute")
+        self.expect(self.findings("--java", self.jdk("1.8.0_9"), JAVA_HOME="")["java", "JDK"], "ok", "1.8.0_9")
+
+    def test_bad_options(self):
+        found = self.findings(HOWDAH_CHUNK_SIZE="huge")
+        self.expect(found["options", "options"], "problem", "HOWDAH_CHUNK_SIZE=huge")
+        found = self.findings(HOWDAH_MEMORY_LIMIT="8000g", JAVA_HOME=self.jdk("1.8.0_4"))
+        self.expect(found["limits", "memory"], "warning", "7.8 TB", "memory.limit")
+
+    def test_no_device_where_one_is_asked_for(self):
+        found = self.findings("--sys", str(self.folder))
+        self.expect(found["devices", "RDMA devices"], "warning", "none")
+        found = self.findings("--sys", str(self.folder), HOWDAH_TRANSPORT="verbs", JAVA_HOME=self.jdk("1.8.0_5"))
+        self.expect(found["devices", "RDMA devices"], "problem", "none")
+
+    def test_a_port_that_waits_for_its_subnet_manager(self):
+        sys_folder = self.device("2: INIT", "5: LinkUp", "InfiniBand", "100 Gb/sec (4X EDR)")
+        found = self.findings("--sys", sys_folder)
+        self.expect(found["devices", "mlx5_0 port 1"], "warning",
+                    "INIT (LinkUp), InfiniBand, 100 Gb/sec (4X EDR), LID 0x11", "opensm")
+        self.expect(found["devices", "active ports"], "warning", "none")
+
+    def test_ports_and_gids_as_they_are(self):
+        nothing = "0000:0000:0000:0000:0000:0000:0000:0000"
+        gids = [("fe80:0000:0000:0000:9a03:9bff:fe00:0001", "IB/RoCE v1", "eth2"), (nothing, "", ""),
+                ("0000:0000:0000:0000:0000:ffff:0a63:0001", "RoCE v2", "eth2")]
+        sys_folder = self.device("4: ACTIVE", "5: LinkUp", "Ethernet", "25 Gb/sec (1X EDR)", gids)
+        found = self.findings("--sys", sys_folder)
+        self.expect(found["devices", "mlx5_0 port 1"], "ok", "ACTIVE (LinkUp), Ethernet, 25 Gb/sec (1X EDR)")
+        self.expect(found["devices", "mlx5_0 GID 0"], "ok", "fe80::9a03:9bff:fe00:1, IB/RoCE v1, eth2")
+        self.expect(found["devices", "mlx5_0 GID 2"], "ok", "::ffff:10.99.0.1, RoCE v2, eth2")
+        self.assertNotIn(("devices", "mlx5_0 GID 1"), found)
+        self.expect(found["devices", "mlx5_0"], "problem", "no uverbs", "modprobe ib_uverbs")
 
 
 if __name__ == "__main__":
