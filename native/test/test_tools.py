@@ -7,10 +7,12 @@ import os
 import pathlib
 import resource
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 TOOLS = pathlib.Path(sys.argv.pop(1)) if len(sys.argv) > 1 else pathlib.Path(".")
@@ -62,6 +64,38 @@ class Conf(WithFolder):
         _, err = run("howdah-conf", XDG_CONFIG_HOME=str(self.folder), HOWDAH_TRANSPORT="shm")
         self.assertIn("line 1", err)
         self.assertIn("going on without it", err)
+
+
+class Stat(WithFolder):
+    def test_by_process_by_file_and_all(self):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("HOWDAH_")}
+        env["HOWDAH_STATS_DIR"] = str(self.folder)
+        with subprocess.Popen([TOOLS / "hd-perf", "--latency", "64", "--rounds", "99", "--iterations", "1000000",
+                               "--engine-only"], env=env, stdout=subprocess.DEVNULL, start_new_session=True) as perf:
+            try:
+                pattern = f"howdah-{perf.pid}-0.stats"
+                while not (len(list(self.folder.iterdir())) == 2 and
+                           "links.opened" in run("howdah-stat", "--all", HOWDAH_STATS_DIR=str(self.folder))[0]):
+                    self.assertIsNone(perf.poll())
+                    time.sleep(0.05)
+                out, _ = run("howdah-stat", str(perf.pid), HOWDAH_STATS_DIR=str(self.folder))
+                self.assertRegex(out, rf"\Aengine hd-perf, process {perf.pid}\n")
+                self.assertIn("peer ", out)
+                out, _ = run("howdah-stat", str(self.folder / pattern))
+                self.assertRegex(out, rf"\Aengine hd-perf, process {perf.pid}\n")
+                out, _ = run("howdah-stat", "--all", HOWDAH_STATS_DIR=str(self.folder))
+                self.assertEqual(out.count("engine hd-perf"), 2)
+            finally:
+                os.killpg(perf.pid, signal.SIGKILL)
+
+    def test_nothing_to_show(self):
+        self.assertIn("no engine", run("howdah-stat", "--all", status=1, HOWDAH_STATS_DIR=str(self.folder))[1])
+        self.assertIn("process 1 ", run("howdah-stat", "1", status=1, HOWDAH_STATS_DIR=str(self.folder))[1])
+        run("howdah-stat", str(self.folder / "none"), status=1)
+        run("howdah-stat", status=2)
+        run("howdah-stat", "--some", status=2)
+        (self.folder / "rubbish").write_text("x" * 10000)
+        self.assertIn("not a file of counters", run("howdah-stat", str(self.folder / "rubbish"), status=1)[1])
 
 
 class Tune(WithFolder):
