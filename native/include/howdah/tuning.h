@@ -28,7 +28,8 @@ struct hd_tuning_link {
 };
 
 /** The link at hand: the first active port of this machine, or of the device that the configuration names, as the
- *  kernel tells it and as the transport verbs takes it; shm if there is none or the option transport excludes RDMA. Nothing is opened.
+ *  kernel tells it and as the transport verbs takes it; shm if there is none or the option transport excludes RDMA.
+ * Nothing is opened.
  *  @return -EINVAL for a structure of another version. */
 HD_API int hd_tuning_link_find(const hd_conf *conf, struct hd_tuning_link *link);
 
