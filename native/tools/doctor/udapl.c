@@ -13,8 +13,9 @@
 #define SECTION "udapl"
 #define LIBRARY "libdat2.so.2"
 
-/* Whether a library can be loaded. In a process of its own: uDAPL's libraries read their configuration while they are
- * loaded, print what they think of it, and may not survive it. */
+/* Whether a library can be loaded, after uDAPL's own, which providers expect to be there. In a process of its own:
+ * uDAPL's libraries read their configuration while they are loaded, print what they think of it, and may not survive
+ * it. */
 static bool loads(const char *library)
 {
     int status = -1;
@@ -24,7 +25,7 @@ static bool loads(const char *library)
         int null = open("/dev/null", O_RDWR);
         dup2(null, STDOUT_FILENO);
         dup2(null, STDERR_FILENO);
-        _exit(dlopen(library, RTLD_LAZY | RTLD_LOCAL) ? 0 : 1);
+        _exit(dlopen(LIBRARY, RTLD_LAZY | RTLD_GLOBAL) && dlopen(library, RTLD_LAZY | RTLD_LOCAL) ? 0 : 1);
     }
     return pid > 0 && waitpid(pid, &status, 0) == pid && status == 0;
 }
