@@ -72,6 +72,44 @@ static void callers_are_bound_only_if_all_are(void **state)
     assert_true(hits >= 3);
 }
 
+/* Receives until the engine is closed, and tries once more. */
+static void *receive(void *arg)
+{
+    hd_buf *msg;
+    for (int i = 0; i < 2; i++)
+        if (hd_recv(arg, &msg, PATIENCE) != -ESHUTDOWN)
+            return arg;
+    return NULL;
+}
+
+/* Threads may be in a call, and come again, when their affinity is already closed. */
+static void engines_close_under_bound_threads(void **state)
+{
+    (void)state;
+    static const char *const options[] = {P8, "affinity.policy=o2nts:1", "affinity.threads=all", NULL};
+    struct pair pair;
+    hd_stream *client, *server;
+    pthread_t thread;
+    void *wrong;
+    pair_open(&pair, options);
+    pair_stream(&pair, NULL, &client, &server);
+    uint64_t bound = counter(pair.a, "affinity.bound.now");
+    assert_int_equal(pthread_create(&thread, NULL, receive, client), 0);
+    await_counter(pair.a, "affinity.bound.now", bound + 1);
+    hd_engine *engine = pair.a;
+    hd_queue_destroy(pair.queue);
+    hd_engine_destroy(engine);
+    pthread_join(thread, &wrong);
+    assert_null(wrong);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    hd_link_put(pair.client);
+    hd_link_put(pair.server);
+    hd_engine_destroy(pair.b);
+    close(pair.fds[0]);
+    close(pair.fds[1]);
+}
+
 /* Checks every thread of this name, and @returns how many there are. */
 static int check_masks(const char *name, const cpu_set_t *allowed, int most)
 {
@@ -165,9 +203,9 @@ static void what_cannot_be_followed_is_refused(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_paper_s_machine_gets_its_sets),  cmocka_unit_test(callers_are_bound_only_if_all_are),
-        cmocka_unit_test(real_threads_stay_in_the_cpuset),    cmocka_unit_test(auto_without_an_hca_binds_nobody),
-        cmocka_unit_test(what_cannot_be_followed_is_refused),
+        cmocka_unit_test(the_paper_s_machine_gets_its_sets), cmocka_unit_test(callers_are_bound_only_if_all_are),
+        cmocka_unit_test(engines_close_under_bound_threads), cmocka_unit_test(real_threads_stay_in_the_cpuset),
+        cmocka_unit_test(auto_without_an_hca_binds_nobody),  cmocka_unit_test(what_cannot_be_followed_is_refused),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
