@@ -165,6 +165,7 @@ static int may_fetch(struct hd_link *link)
 
 int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_params *p, hd_fetch **out)
 {
+    hd_enter(link->engine);
     int err = check_params(service, p);
     struct hd_fetch *f = err ? NULL : create(link, true, service, strlen(service), p->name, p->name_length);
     if (!f)
@@ -545,6 +546,7 @@ static void answer(struct hd_fetch *f)
 static int reply(struct hd_fetch *f, void (*how)(struct hd_fetch *f))
 {
     struct hd_link *link = hd_link_ref(f->link);
+    hd_enter(link->engine);
     hd_link_lock(link);
     bool up = begin_answer(f);
     if (up)

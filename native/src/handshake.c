@@ -516,6 +516,7 @@ int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout, 
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     struct greeting *g = begin(engine, fd, timeout);
     if (!g)
         return -ENOMEM;
@@ -533,6 +534,7 @@ int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_lengt
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     if (prefix_length > HD_UNREAD_MAX)
         return hd_error(-EINVAL, "at most %d bytes can have been read before", HD_UNREAD_MAX);
     struct greeting *g = begin(engine, fd, timeout);

@@ -183,6 +183,7 @@ static int may_open(struct hd_link *link)
 
 int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *params, hd_stream **out)
 {
+    hd_enter(link->engine);
     size_t length = service ? strlen(service) : 0;
     if (length == 0 || length > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
@@ -371,6 +372,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
 
 int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     if (offset > buf->length || length > buf->length - offset)
         return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
     int err = check_length(stream, length);
@@ -383,6 +385,7 @@ int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, in
 
 int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     int err = check_length(stream, length);
     if (err)
         return err;
@@ -649,6 +652,7 @@ static void finish_first(struct hd_stream *stream)
 
 int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     hd_link_lock(stream->link);
     int err = await_message(stream, hd_deadline(timeout));
     if (!err) {
@@ -666,6 +670,7 @@ int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 
 ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     if (length == 0)
         return 0;
     int64_t deadline = hd_deadline(timeout);
