@@ -19,9 +19,10 @@ import hashlib
 import itertools
 import os
 import re
-import sys
 import zipfile
 from collections import defaultdict
+
+import exceptions
 
 NAME = re.compile(r"(?P<artifact>.+?)-(?P<version>\d[^-]*(?:-(?!tests$)[^-]+)*)(?P<classifier>-tests)?$")
 
@@ -67,18 +68,10 @@ def jars_of(tree):
 def read_exceptions(file):
     """The exceptions as a set of tuples: ("versions", artifact) and ("classes", artifact, artifact)."""
     found = set()
-    with open(file, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            line = line.split("#")[0].strip()
-            if not line:
-                continue
-            head, colon, reason = line.partition(": ")
-            words = head.split()
-            if not colon or not reason.strip():
-                raise SystemExit(f"{file}:{number}: an exception needs a reason: {line}")
-            if (words[0], len(words)) not in (("versions", 2), ("classes", 3)):
-                raise SystemExit(f"{file}:{number}: not an exception: {line}")
-            found.add((words[0], *sorted(words[1:])))
+    for number, words, _ in exceptions.read(file):
+        if (words[0], len(words)) not in (("versions", 2), ("classes", 3)):
+            raise SystemExit(f"{file}:{number}: not an exception: {' '.join(words)}")
+        found.add((words[0], *sorted(words[1:])))
     return found
 
 
@@ -117,29 +110,19 @@ def differing_classes(jars):
 
 def problems(tree, exceptions_file):
     """What is wrong with the tree, one message each."""
-    exceptions = read_exceptions(exceptions_file)
+    allowed = read_exceptions(exceptions_file)
     jars = jars_of(tree)
     if not jars:
         return [f"{tree} holds no jar"]
     found = same_jars(jars)
     used = set()
     for key, message in itertools.chain(several_versions(jars), differing_classes(jars)):
-        if key in exceptions:
+        if key in allowed:
             used.add(key)
         else:
             found.append(message)
-    found += [f"{exceptions_file}: nothing needs '{' '.join(key)}' any more" for key in sorted(exceptions - used)]
-    return found
-
-
-def main(arguments):
-    if len(arguments) != 2:
-        raise SystemExit(__doc__)
-    found = problems(*arguments)
-    for message in found:
-        print(message, file=sys.stderr)
-    return 1 if found else 0
+    return found + exceptions.unused(exceptions_file, allowed, used)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exceptions.run(__doc__, problems)

@@ -16,10 +16,10 @@ An exception that nothing needs any more is an error too.
 
 import os
 import struct
-import sys
 import zipfile
 from collections import defaultdict
 
+import exceptions
 from check_jars import jars_of
 
 _SIZE = {3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2}
@@ -133,39 +133,26 @@ _OBJECT = {"<init>", "clone", "equals", "finalize", "getClass", "hashCode", "not
 
 
 def read_exceptions(file):
+    """The exceptions as a set of (caller's artifact, owner's artifact)."""
     found = set()
-    with open(file, encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            line = line.split("#")[0].strip()
-            if line:
-                head, _, reason = line.partition(": ")
-                if len(head.split()) != 2 or not reason.strip():
-                    raise SystemExit(f"{file}:{number}: not an exception with a reason: {line}")
-                found.add(tuple(head.split()))
+    for number, words, _ in exceptions.read(file):
+        if len(words) != 2:
+            raise SystemExit(f"{file}:{number}: not an exception: {' '.join(words)}")
+        found.add(tuple(words))
     return found
 
 
 def problems(tree, exceptions_file):
     """What is wrong with the tree, one message each."""
-    exceptions = read_exceptions(exceptions_file)
+    allowed = read_exceptions(exceptions_file)
     broken = Tree(tree).broken()
     found = []
     for pair in sorted(broken):
-        if pair not in exceptions:
+        if pair not in allowed:
             for (owner, name, descriptor), caller in sorted(broken[pair].items())[:5]:
                 found.append(f"{pair[0]} {pair[1]}: {caller} uses {owner}.{name}{descriptor}, which is not there")
-    found += [f"{exceptions_file}: nothing needs '{' '.join(pair)}' any more" for pair in sorted(exceptions - set(broken))]
-    return found
-
-
-def main(arguments):
-    if len(arguments) != 2:
-        raise SystemExit(__doc__)
-    found = problems(*arguments)
-    for message in found:
-        print(message, file=sys.stderr)
-    return 1 if found else 0
+    return found + exceptions.unused(exceptions_file, allowed, set(broken))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    exceptions.run(__doc__, problems)

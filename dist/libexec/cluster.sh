@@ -25,3 +25,70 @@ on_hosts() {
     for pid in "${pids[@]}"; do wait "$pid" || failed=1; done
     return "$failed"
 }
+
+# begin [--config DIR] ARGUMENT...: what each command for a cluster starts with; the other arguments into the array REST.
+begin() {
+    find_tree
+    if [ "${1:-}" = --config ]; then
+        HADOOP_CONF_DIR=${2:?--config needs a folder}
+        shift 2
+    fi
+    # shellcheck disable=SC2034 # for the caller
+    REST=("$@")
+    find_hadoop_conf
+}
+
+# on_slaves COMMAND...: COMMAND on each host of the slaves file.
+on_slaves() { on_hosts "${HADOOP_SLAVES:-$HADOOP_CONF_DIR/slaves}" "$@"; }
+
+# one_daemon PROGRAM [--config DIR] start|stop|status DAEMON [ARGUMENT...]: PROGRAM --daemon, under upstream's older name.
+one_daemon() {
+    local program=$1 options=()
+    shift
+    while [ $# -gt 0 ]; do
+        case $1 in
+            --config) options+=(--config "${2-}"); shift; [ $# -eq 0 ] || shift ;;
+            --hosts | --script) shift; [ $# -eq 0 ] || shift ;; # upstream's; of no use here
+            *) break ;;
+        esac
+    done
+    [ $# -ge 2 ] || die "an action and a daemon are needed" "usage: ${0##*/} [--config DIR] start|stop|status DAEMON"
+    find_tree
+    exec "$HADOOP_HOME/bin/$program" ${options[@]+"${options[@]}"} --daemon "$@"
+}
+
+# conf_hosts GETCONF-OPTION FILE: the hosts that the configuration gives a role, into FILE.
+conf_hosts() {
+    "$HADOOP_HOME/bin/hdfs" --loglevel ERROR getconf "$1" 2>/dev/null | tr ' ' '\n' |
+        sed -e '/^$/d' -e 's/^0\.0\.0\.0$/localhost/' | sort -u >"$2"
+}
+
+# dfs_role ACTION DAEMON HOSTS-FILE
+dfs_role() {
+    [ -s "$3" ] || return 0
+    printf '%s: %s\n' "$2" "$(hosts_of "$3" | tr '\n' ' ')"
+    on_hosts "$3" "$HADOOP_HOME/bin/hdfs" --config "$HADOOP_CONF_DIR" --daemon "$1" "$2"
+}
+
+# dfs_daemons start|stop: every daemon of HDFS that the configuration names, on the hosts it names.
+dfs_daemons() {
+    local lists automatic
+    lists=$(mktemp -d)
+    # shellcheck disable=SC2064 # the value of now is meant
+    trap "rm -rf -- '$lists'" EXIT
+    conf_hosts -namenodes "$lists/namenodes" ||
+        die "the configuration names no NameNode" "set fs.defaultFS in $HADOOP_CONF_DIR/core-site.xml to hdfs://HOST:8020"
+    dfs_role "$1" namenode "$lists/namenodes"
+    dfs_role "$1" datanode "${HADOOP_SLAVES:-$HADOOP_CONF_DIR/slaves}"
+    if conf_hosts -secondaryNameNodes "$lists/hosts"; then dfs_role "$1" secondarynamenode "$lists/hosts"; fi
+    if conf_hosts -journalNodes "$lists/hosts"; then dfs_role "$1" journalnode "$lists/hosts"; fi
+    automatic=$("$HADOOP_HOME/bin/hdfs" --loglevel ERROR getconf -confKey dfs.ha.automatic-failover.enabled 2>/dev/null) || true
+    if [ "$automatic" = true ]; then dfs_role "$1" zkfc "$lists/namenodes"; fi
+}
+
+# yarn_daemons start|stop: the ResourceManager here, a NodeManager on every host of the slaves file.
+yarn_daemons() {
+    local yarn=("$HADOOP_HOME/bin/yarn" --config "$HADOOP_CONF_DIR" --daemon "$1")
+    "${yarn[@]}" resourcemanager
+    on_slaves "${yarn[@]}" nodemanager
+}

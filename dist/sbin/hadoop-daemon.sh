@@ -1,15 +1,6 @@
 #!/usr/bin/env bash
 # hadoop-daemon.sh [--config DIR] start|stop|status COMMAND [ARGUMENT...]: an HDFS daemon; hdfs --daemon does the same.
 . "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/functions.sh"
+. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/cluster.sh"
 
-options=()
-while [ $# -gt 0 ]; do
-    case $1 in
-        --config) options+=(--config "${2-}"); shift; [ $# -eq 0 ] || shift ;;
-        --hosts | --script) shift; [ $# -eq 0 ] || shift ;; # upstream's; of no use here
-        *) break ;;
-    esac
-done
-[ $# -ge 2 ] || die "an action and a daemon are needed" "usage: hadoop-daemon.sh [--config DIR] start|stop|status COMMAND"
-find_tree
-exec "$HADOOP_HOME/bin/hdfs" ${options[@]+"${options[@]}"} --daemon "$@"
+one_daemon hdfs "$@"
