@@ -299,7 +299,7 @@ public final class Engine implements Closeable {
       return -1;
     }
     try {
-      return Math.max(-1, Native.affinityEnter(affinity.pointer, true));
+      return Math.max(-1, Native.affinityEnter(affinity.pointer));
     } finally {
       affinity.exit();
     }

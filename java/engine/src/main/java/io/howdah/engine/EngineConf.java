@@ -3,6 +3,7 @@ package io.howdah.engine;
 import java.io.IOException;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import java.util.Objects;
 
 /**
  * Options of an engine: those of {@link EngineOption}, set by key, and what only Java has. Values are kept as text and
@@ -21,7 +22,6 @@ public final class EngineConf {
   private String policy = "none";
   private String device = "auto";
   private String socket = "auto";
-  private boolean allThreads;
 
   /** All options at their defaults. */
   public EngineConf() {
@@ -50,7 +50,8 @@ public final class EngineConf {
 
   /** Sets an option by its full key, {@code hadoop.rdma.chunk.size}. It is checked when an engine is made. */
   public EngineConf set(String key, String value, String where) {
-    values.put(key, new String[] {value, where});
+    values.put(Objects.requireNonNull(key),
+        new String[] {Objects.requireNonNull(value, key), Objects.requireNonNull(where)});
     return this;
   }
 
@@ -62,7 +63,7 @@ public final class EngineConf {
 
   /** What peers and the statistics call this engine; "java" by default. */
   public EngineConf name(String text) {
-    name = text;
+    name = Objects.requireNonNull(text);
     return this;
   }
 
@@ -78,13 +79,11 @@ public final class EngineConf {
    * @param wish "none", "auto", "o2acs", "o2nts:6" and so on: see docs/design/affinity.md
    * @param hca an RDMA device's name or number, or "auto"
    * @param close the number of the socket close to it, or "auto"
-   * @param all whether every thread that enters is bound, not only those that declare themselves
    */
-  public EngineConf affinity(String wish, String hca, String close, boolean all) {
-    policy = wish;
-    device = hca;
-    socket = close;
-    allThreads = all;
+  public EngineConf affinity(String wish, String hca, String close) {
+    policy = Objects.requireNonNull(wish);
+    device = Objects.requireNonNull(hca);
+    socket = Objects.requireNonNull(close);
     return this;
   }
 
@@ -101,7 +100,7 @@ public final class EngineConf {
   }
 
   long createAffinity() throws IOException {
-    long affinity = Native.affinityCreate(policy, device, socket, allThreads);
+    long affinity = Native.affinityCreate(policy, device, socket);
     if (affinity < 0) {
       throw Errno.failure(affinity, null);
     }

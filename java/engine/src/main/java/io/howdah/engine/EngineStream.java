@@ -84,7 +84,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
 
   /**
    * Has the queue report when there is something to read, and room to write after a refusal. The first report may come
-   * at once, the next ones only after a read or receive found nothing, or a write no room, in non-blocking mode.
+   * at once, the next ones only after a read or receive that did not wait found nothing, or a write no room.
    *
    * @param object given back by {@link #attachment()}
    */
@@ -306,8 +306,22 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
    * @return null at the end of the stream, and in non-blocking mode if there is nothing; {@link #isEnded()} tells
    */
   public RegisteredBuffer receive() throws IOException {
+    return receive(blocking ? Errno.nanos(readTimeout) : 0);
+  }
+
+  /**
+   * Takes the next message if it is there already, whatever the mode: for one thread that polls while others write and
+   * wait.
+   *
+   * @return null if there is none now or ever again; {@link #isEnded()} tells
+   */
+  public RegisteredBuffer tryReceive() throws IOException {
+    return receive(0);
+  }
+
+  private RegisteredBuffer receive(long timeout) throws IOException {
     ByteBuffer out = Memory.scratch();
-    long message = perform(RECV, Memory.address(out), 0, 0, blocking ? Errno.nanos(readTimeout) : 0);
+    long message = perform(RECV, Memory.address(out), 0, 0, timeout);
     if (message == 0) {
       end();
     }
@@ -325,12 +339,21 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
    * @return false if there is no room and the stream does not block
    */
   public boolean send(RegisteredBuffer message, int offset, int length) throws IOException {
+    return send(message, offset, length, blocking ? Errno.nanos(writeTimeout) : 0);
+  }
+
+  /** The same without waiting, whatever the mode. @return false if there is no room */
+  public boolean trySend(RegisteredBuffer message, int offset, int length) throws IOException {
+    return send(message, offset, length, 0);
+  }
+
+  private boolean send(RegisteredBuffer message, int offset, int length, long timeout) throws IOException {
     if (offset < 0 || length < 0 || length > message.length() - offset) {
       throw new IndexOutOfBoundsException(offset + " and " + length + " of " + message.length());
     }
     long buffer = message.enter();
     try {
-      return perform(SEND, buffer, offset, length, blocking ? Errno.nanos(writeTimeout) : 0) == 0;
+      return perform(SEND, buffer, offset, length, timeout) == 0;
     } finally {
       message.exit();
     }

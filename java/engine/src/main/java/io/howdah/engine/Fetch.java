@@ -64,6 +64,7 @@ public final class Fetch {
     asking.put(params.name);
     long started = Native.fetchStart(link, params.service, Memory.address(asking));
     if (started < 0) {
+      ended = true; // somebody who closes the queue may have seen it already
       queue.remove(id);
       throw Errno.failure(started, peer);
     }

@@ -1,5 +1,7 @@
 package io.howdah.engine;
 
+import java.util.Objects;
+
 /** What is asked for: all of a block at first. Not thread-safe. */
 public final class FetchParams {
   /** Longest name of a block, in bytes. */
@@ -18,7 +20,7 @@ public final class FetchParams {
     if (name.length < 1 || name.length > NAME_MAX) {
       throw new IllegalArgumentException("a block's name of " + name.length + " bytes");
     }
-    this.service = service;
+    this.service = Objects.requireNonNull(service);
     this.name = name.clone();
   }
 

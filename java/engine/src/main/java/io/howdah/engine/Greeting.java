@@ -3,6 +3,7 @@ package io.howdah.engine;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
+import java.util.Objects;
 
 /** How a meeting over a host protocol's connection ended: with a link, or with that protocol. Immutable. */
 public final class Greeting {
@@ -42,6 +43,7 @@ public final class Greeting {
   }
 
   static Greeting connect(EngineCore core, int fd, String address, long timeoutMillis) throws IOException {
+    Objects.requireNonNull(address);
     ByteBuffer out = Memory.scratch();
     long engine = core.enter();
     try {

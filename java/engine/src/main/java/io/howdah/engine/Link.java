@@ -2,6 +2,7 @@ package io.howdah.engine;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -22,6 +23,7 @@ public final class Link implements Closeable {
   }
 
   static Optional<Link> find(EngineCore core, String address) throws IOException {
+    Objects.requireNonNull(address);
     long engine = core.enter();
     try {
       long link = Native.linkFind(engine, address);
@@ -54,6 +56,7 @@ public final class Link implements Closeable {
    * @throws EngineClosedException if the link was closed because it was idle: connect again
    */
   public EngineStream open(String service) throws IOException {
+    Objects.requireNonNull(service);
     long link = enter();
     try {
       long stream = Native.streamOpen(link, service);

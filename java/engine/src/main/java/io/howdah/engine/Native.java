@@ -152,13 +152,9 @@ final class Native {
 
   // Affinity.
 
-  static native long affinityCreate(String policy, String device, String socket, boolean all);
+  static native long affinityCreate(String policy, String device, String socket);
 
   static native void affinityDestroy(long affinity);
 
-  static native int affinityEnter(long affinity, boolean communication);
-
-  static native void affinityLeave(long affinity);
-
-  static native void affinityCount(long affinity, long out);
+  static native int affinityEnter(long affinity);
 }

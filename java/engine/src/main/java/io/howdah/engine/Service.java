@@ -2,6 +2,7 @@ package io.howdah.engine;
 
 import java.io.Closeable;
 import java.io.IOException;
+import java.util.Objects;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** A service that is offered to peers until it is closed. Thread-safe. */
@@ -16,7 +17,7 @@ public final class Service implements Closeable {
   private Service(EngineCore core, EventQueue queue, String name, Object attachment) {
     this.core = core;
     this.queue = queue;
-    this.name = name;
+    this.name = Objects.requireNonNull(name);
     this.attachment = attachment;
     this.id = queue.add(this);
   }

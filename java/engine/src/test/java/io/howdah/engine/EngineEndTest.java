@@ -166,6 +166,22 @@ class EngineEndTest {
   }
 
   @Test
+  void nullIsNoCrash() throws Exception {
+    try (Pair pair = new Pair("self")) {
+      List<Threads.Action> actions = new ArrayList<>();
+      actions.add(() -> pair.link.open(null));
+      actions.add(() -> pair.client.findLink(null));
+      actions.add(() -> pair.client.listen(null, pair.serverQueue, null));
+      actions.add(() -> pair.client.connect(Pair.sockets()[0], null, 1));
+      actions.add(() -> new FetchParams(null, new byte[1]));
+      actions.add(() -> new EngineConf().set(EngineOption.CHUNK_SIZE, null));
+      for (Threads.Action action : actions) {
+        assertThat(Threads.failure(action)).isInstanceOf(NullPointerException.class);
+      }
+    }
+  }
+
+  @Test
   void aBufferIsReleasedOnce() throws Exception {
     try (Pair pair = new Pair("shm")) {
       EngineStream[] ends = pair.streams();

@@ -234,6 +234,15 @@ class EngineStreamTest {
       assertThat(sent).isPositive();
       assertThat(ends[0].write(one)).isZero();
       assertThat(one.remaining()).isEqualTo(1000);
+      ends[0].configureBlocking(true);
+      try (RegisteredBuffer buffer = pair.client.allocate(10)) {
+        assertThat(ends[0].trySend(buffer, 0, 10)).isFalse();
+      }
+      for (int i = 0; i < sent; i++) {
+        ends[1].tryReceive().release();
+      }
+      assertThat(ends[1].tryReceive()).isNull();
+      ends[0].configureBlocking(false);
       assertThatThrownBy(() -> ends[0].output().write(1))
           .isInstanceOf(java.nio.channels.IllegalBlockingModeException.class);
       closeAll(ends);

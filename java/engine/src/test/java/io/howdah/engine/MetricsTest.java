@@ -47,9 +47,9 @@ class MetricsTest {
     try (Engine engine = Engine.create(Pair.conf("self"))) {
       assertThat(engine.declareCommunicationThread()).isEqualTo(-1);
     }
-    assertThatThrownBy(() -> Engine.create(Pair.conf("self").affinity("o9", "auto", "auto", false)))
+    assertThatThrownBy(() -> Engine.create(Pair.conf("self").affinity("o9", "auto", "auto")))
         .isInstanceOf(EngineException.class).hasMessageContaining("o9");
-    try (Engine engine = Engine.create(Pair.conf("self").affinity("o2occ", "auto", "auto", false))) {
+    try (Engine engine = Engine.create(Pair.conf("self").affinity("o2occ", "auto", "auto"))) {
       int[] set = new int[2];
       Thread thread = Threads.start(() -> {
         try {

@@ -130,7 +130,7 @@ final class Peer implements Closeable {
 
     @Override
     public void accepted(EngineStream stream, Service service) throws IOException {
-      stream.configureBlocking(false).register(queue, null);
+      stream.register(queue, null);
     }
 
     @Override
@@ -139,9 +139,8 @@ final class Peer implements Closeable {
         return;
       }
       try {
-        for (RegisteredBuffer message; (message = stream.receive()) != null; message.release()) {
-          stream.configureBlocking(true).send(message, 0, message.length());
-          stream.configureBlocking(false);
+        for (RegisteredBuffer message; (message = stream.tryReceive()) != null; message.release()) {
+          stream.send(message, 0, message.length());
         }
       } catch (LinkException e) {
         stream.close();
