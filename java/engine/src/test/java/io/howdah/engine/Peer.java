@@ -35,13 +35,18 @@ final class Peer implements Closeable {
 
   /** Starts a JVM with more options, which runs {@link Child} or another main class. */
   static Process java(List<String> options, String main, String... args) throws IOException {
+    return javaWith(options, System.getProperty("java.class.path"), main, args);
+  }
+
+  /** The same with a class path. */
+  static Process javaWith(List<String> options, String classPath, String main, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(System.getProperty("java.home") + File.separator + "bin" + File.separator + "java");
     command.add("-Djava.net.preferIPv4Stack=true");
     command.add("-Xcheck:jni");
     command.add("-XX:ErrorFile=/dev/null");
     command.addAll(options);
-    command.addAll(Arrays.asList("-cp", System.getProperty("java.class.path"), main));
+    command.addAll(Arrays.asList("-cp", classPath, main));
     command.addAll(Arrays.asList(args));
     return new ProcessBuilder(command).redirectErrorStream(true).start();
   }

@@ -275,6 +275,36 @@ class ProcessesTest {
   }
 
   @Test
+  void aJarOfAnotherBuildIsRefused() throws Exception {
+    java.nio.file.Path folder = java.nio.file.Files.createTempDirectory("howdah-test-");
+    java.nio.file.Path place = folder.resolve("io/howdah/engine/Native.class");
+    java.nio.file.Files.createDirectories(place.getParent());
+    java.nio.file.Files.write(place, withAbi(98));
+    String classPath = folder + File.pathSeparator + System.getProperty("java.class.path");
+    assertThat(Peer.output(Peer.javaWith(Peer.nativeFolder(), classPath, Says.class.getName())))
+        .contains("unavailable: ").contains("has interface " + Native.ABI + ", the classes have 98");
+    deleteAll(folder);
+  }
+
+  /** Native.class with another constant; its constant pool has the number as tag 3 and four bytes. */
+  private static byte[] withAbi(int abi) throws Exception {
+    try (java.io.InputStream in = Native.class.getResourceAsStream("Native.class")) {
+      byte[] bytes = new byte[100_000];
+      int length = 0;
+      for (int n; (n = in.read(bytes, length, bytes.length - length)) > 0; length += n) {
+        assertThat(length).isLessThan(bytes.length);
+      }
+      for (int i = 0; i < length - 5; i++) {
+        if (java.nio.ByteBuffer.wrap(bytes).getInt(i + 1) == Native.ABI && bytes[i] == 3) {
+          bytes[i + 4] = (byte) abi;
+          return Arrays.copyOf(bytes, length);
+        }
+      }
+      throw new AssertionError("no constant ABI");
+    }
+  }
+
+  @Test
   void theEnginesLogGoesToSlf4j() throws Exception {
     Process process = Peer.java(Peer.nativeFolder(), Says.class.getName(), "log");
     assertThat(Peer.output(process)).contains("WARN io.howdah.engine.Engine").contains("/nonexistent")
