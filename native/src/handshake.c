@@ -439,6 +439,7 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
     if (prefix_length)
         memcpy(g->bytes, prefix, prefix_length);
     size_t have = prefix_length;
+    int err;
     while (have < HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have)) {
         ssize_t n = recv(g->fd, g->bytes + have, HD_MAGIC_LENGTH - have, MSG_DONTWAIT);
         if (n > 0)
@@ -449,8 +450,8 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
             return hd_error(-ECONNRESET, "the peer closed the connection before it said anything");
         else if (errno != EAGAIN && errno != EINTR)
             return hd_error(-ECONNRESET, "the connection broke: %s", strerror(errno));
-        else if (ready(g, POLLIN))
-            return -ETIMEDOUT;
+        else if ((err = ready(g, POLLIN)) != 0)
+            return err;
     }
     if (have == HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have))
         return 1;
