@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,6 +162,23 @@ uint64_t counter(hd_engine *engine, const char *name)
     uint64_t value;
     assert_ok(hd_stats_get(engine, name, &value));
     return value;
+}
+
+int open_descriptors(void)
+{
+    int count = -1; /* the folder's own */
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));)
+        count += entry->d_name[0] != '.';
+    closedir(folder);
+    return count;
+}
+
+unsigned from_environment(const char *name, unsigned fallback)
+{
+    const char *value = getenv(name);
+    return value ? (unsigned)strtoul(value, NULL, 10) : fallback;
 }
 
 void await_counter(hd_engine *engine, const char *name, uint64_t value)
