@@ -169,8 +169,12 @@ int open_descriptors(void)
     int count = -1; /* the folder's own */
     DIR *folder = opendir("/proc/self/fd");
     assert_non_null(folder);
-    for (struct dirent *entry; (entry = readdir(folder));)
-        count += entry->d_name[0] != '.';
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        char target[64] = "";
+        if (entry->d_name[0] == '.' || readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1) < 0)
+            continue;
+        count += !strstr(target, "howdah-slab");
+    }
     closedir(folder);
     return count;
 }

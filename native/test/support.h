@@ -65,7 +65,7 @@ bool filled(const void *data, size_t length, uint64_t seed);
 
 uint64_t counter(hd_engine *engine, const char *name);
 
-/* How many descriptors this process has. */
+/* How many descriptors this process has, but for those of slabs: engines keep these, and count them as pinned. */
 int open_descriptors(void);
 
 /* A number from the environment: how many schedules, seeds, links. Never how long. */

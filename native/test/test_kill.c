@@ -369,6 +369,16 @@ static void note_time(int64_t since)
         seen.slowest = took;
 }
 
+/* What came and was not taken any more. */
+static void drain(struct busy *b)
+{
+    struct hd_event event;
+    while (hd_queue_wait(b->streams, &event, 1, 0) == 1)
+        hd_stream_close(event.stream);
+    while (hd_queue_wait(b->blocks, &event, 1, 0) == 1)
+        hd_fetch_reply_error(event.fetch, -EBUSY, NULL);
+}
+
 static void greeting_round(struct busy *b, struct round *r)
 {
     struct hd_connect_result result;
@@ -391,6 +401,7 @@ static void greeting_round(struct busy *b, struct round *r)
         seen.linked++;
         while (hd_link_status(result.link) == 0)
             usleep(500);
+        drain(b);
         hd_link_put(result.link);
     }
     pthread_join(thread, NULL);
@@ -420,11 +431,7 @@ static void traffic_round(struct busy *b, struct round *r)
     seen.linked++;
     assert_int_equal(hd_link_status(b->link), -ECONNRESET);
     assert_non_null(strstr(hd_last_error(), b->names));
-    struct hd_event event; /* what came and was not taken any more */
-    while (hd_queue_wait(b->streams, &event, 1, 0) == 1)
-        hd_stream_close(event.stream);
-    while (hd_queue_wait(b->blocks, &event, 1, 0) == 1)
-        hd_fetch_reply_error(event.fetch, -EBUSY, NULL);
+    drain(b);
     hd_link_put(b->link);
     bury(r);
     if (atomic_load(&b->wrong))
