@@ -185,6 +185,12 @@ unsigned from_environment(const char *name, unsigned fallback)
     return value ? (unsigned)strtoul(value, NULL, 10) : fallback;
 }
 
+int test_rounds(int rounds)
+{
+    int divisor = (int)from_environment("HOWDAH_TEST_DIVISOR", 1);
+    return divisor > 1 ? (rounds + divisor - 1) / divisor : rounds;
+}
+
 void await_counter(hd_engine *engine, const char *name, uint64_t value)
 {
     struct timespec pause = {.tv_nsec = 2000000};
