@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "link.h"
 #include "support.h"
-#include "util.h"
 
 enum { STREAMS = 3, MESSAGES = 60, FETCHES = 20 };
 
@@ -383,6 +383,40 @@ static void mixed_faults(void **state)
     tell(__func__, all);
 }
 
+static void *send_large(void *arg)
+{
+    static char data[100000];
+    return (void *)(intptr_t)hd_send(arg, data, sizeof(data), PATIENCE);
+}
+
+/* A link that ends while a large message waits to be announced: the sender learns of it at once, and the transfer is
+ * given up once. */
+static void a_refused_announcement_ends_with_its_link(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 10; round++) {
+        struct pair pair;
+        hd_stream *client, *server;
+        pthread_t thread;
+        void *result;
+        pair_open(&pair, (const char *const[]){"fault.slow.rate=0.000001", NULL});
+        pair_stream(&pair, NULL, &client, &server);
+        hd_link_lock(pair.client);
+        pair.a->conf.fault_slow_rate = 1; /* from now on nothing gets out */
+        hd_link_unlock(pair.client);
+        pthread_create(&thread, NULL, send_large, client);
+        while (counter(pair.a, "faults.slow") < 10)
+            usleep(100);
+        hd_link_close(pair.client);
+        pthread_join(thread, &result);
+        assert_int_equal((intptr_t)result, -ESHUTDOWN);
+        hd_stream_close(client);
+        hd_stream_close(server);
+        await_counter(pair.a, "memory.used.now", 0);
+        pair_close(&pair);
+    }
+}
+
 static void faults_are_counted(void **state)
 {
     (void)state;
@@ -410,6 +444,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(damaged_frames),
         cmocka_unit_test(mixed_faults),
         cmocka_unit_test(faults_are_counted),
+        cmocka_unit_test(a_refused_announcement_ends_with_its_link),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
