@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native rdma-vm java dist stock demo test lint unit e2e conformance bench-stock clean
+.PHONY: help prepare patches whole native rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ rdma-vm: prepare ## run the tests that need real verbs and uDAPL, in a virtual m
 
 conformance: stock ## run upstream's own tests against our jars
 	@ci/conformance
+
+bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
+	@ci/bench-engine
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock

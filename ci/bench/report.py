@@ -25,9 +25,15 @@ class Report:
         self.conditions = dict(machine(), **conditions)
         self.rows = []
 
-    def add(self, measure, case, unit, better, ours, reference):
-        """Adds a row from both sides' runs (lists of one figure a run); better is "lower" or "higher"."""
-        self.rows.append(make_row(measure, case, unit, better, ours, reference, self.reference_name))
+    def add(self, measure, case, unit, better, ours, reference, reference_name=None, target=None):
+        """Adds a row from both sides' runs (lists of one figure a run); better is "lower" or "higher".
+
+        target is the least ratio asked for; the row then says whether it was met.
+        """
+        row = make_row(measure, case, unit, better, ours, reference, reference_name or self.reference_name)
+        if target is not None:
+            row.update(target=target, met=row["ratio"] >= target)
+        self.rows.append(row)
 
     def write(self):
         """Writes the JSON and, where matplotlib is installed, the plot; prints the table. Returns the JSON's path."""
@@ -96,25 +102,19 @@ def jdk(java_home):
 
 def table(rows):
     """The rows as text for a terminal."""
-    form = "%-16s %-14s %5s %12s %12s %22s %22s %7s %7s"
-    head = ("measure", "case", "unit", "ours", "reference", "ours min-max", "reference min-max", "ratio", "within")
-    lines = [form % head]
+    lines = [_line("measure", "case", "unit", "ours", "reference", "", "ours min-max", "reference min-max", "ratio", "asked")]
     for row in rows:
         spreads = ["%g-%g" % tuple(row[side + "_spread"]) for side in ("ours", "reference")]
-        lines.append(
-            form
-            % (
-                row["measure"],
-                row["case"],
-                row["unit"],
-                "%g" % row["ours"],
-                "%g" % row["reference"],
-                *spreads,
-                "%.3f" % row["ratio"],
-                "yes" if row["within_spread"] else "no",
-            )
-        )
+        asked = "%g %s" % (row["target"], "ok" if row["met"] else "MISSED") if "target" in row else ""
+        if not asked:
+            asked = "within spread" if row["within_spread"] else ""
+        figures = ("%g" % row["ours"], "%g" % row["reference"], row["reference_name"][:16])
+        lines.append(_line(row["measure"], row["case"], row["unit"], *figures, *spreads, "%.3f" % row["ratio"], asked))
     return "\n".join(lines)
+
+
+def _line(*columns):
+    return ("%-18s %-12s %5s %11s %11s %-16s %20s %20s %8s  %s" % columns).rstrip()
 
 
 def plot(rows, title, path):

@@ -23,6 +23,14 @@ class RowTest(unittest.TestCase):
         row = report.make_row("latency", "1 B", "us", "lower", [10], [20], "stock")
         self.assertIn("2.000", report.table([row]).splitlines()[1])
 
+    def test_a_target_is_met_or_not(self):
+        result = report.Report("x", "stock", "/tmp")
+        result.add("latency", "1 B", "us", "lower", [10], [20], target=2)
+        result.add("latency", "2 B", "us", "lower", [11], [20], "perftest", target=2)
+        self.assertEqual([True, False], [row["met"] for row in result.rows])
+        self.assertEqual(["stock", "perftest"], [row["reference_name"] for row in result.rows])
+        self.assertIn("2 MISSED", report.table(result.rows).splitlines()[2])
+
 
 if __name__ == "__main__":
     unittest.main()

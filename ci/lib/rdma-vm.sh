@@ -17,7 +17,7 @@ unavailable() {
 # missing_commands: those that the machine and its own tests need, of the packages in ci/packages-rdma.deb.
 missing_commands() {
     local name
-    for name in qemu-system-x86_64 busybox modprobe rdma udevadm setpriv ibv_devinfo ib_send_lat dapltest; do
+    for name in qemu-system-x86_64 busybox modprobe rdma udevadm setpriv file ibv_devinfo ib_send_lat dapltest; do
         PATH=$PATH:/usr/sbin:/sbin command -v "$name" >/dev/null || echo "$name"
     done | paste -sd ' '
 }

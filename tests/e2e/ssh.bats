@@ -2,6 +2,8 @@
 # Upstream's way to start a cluster: start-dfs.sh and start-yarn.sh over ssh, here to a real sshd of the test's own on
 # loopback, with the hosts, folders and ports of a configuration that the test writes.
 
+bats_require_minimum_version 1.5.0
+
 load lib
 
 setup() {

@@ -1,0 +1,108 @@
+"""The engine beside what is not ours: TCP loopback and memcpy on this machine; perftest on the same emulated RDMA
+device in the virtual machine, where only the ratio of two programs means anything.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+
+import report
+
+# At most this many times the reference's latency, at least this share of its bandwidth; as ratios, above 1 is better.
+VERBS_LATENCY = 1 / 1.15
+VERBS_PULL = 0.90
+UDAPL_LATENCY = 1 / 1.25
+SHM_COPY = 0.6
+HYBRID = 0.95
+SHM_64_B_US = 1.0
+
+
+def on_host(root, result, rounds):
+    """Shared memory between two processes of this host."""
+    perf = os.path.join(root, "build", "native", "tools", "hd-perf")
+    sizes = ["--latency", "1,64,1k,4k,16k,64k,512k", "--bandwidth", "4k,64k,1m,4m", "--pull", "64k,1m,4m"]
+    environment = dict(os.environ, HOWDAH_TRANSPORT="shm")
+    figures = {}
+    for number in range(rounds):
+        printed = subprocess.run(
+            [perf, "--json", "--rounds", "1", *sizes], env=environment, stdout=subprocess.PIPE, check=True, text=True
+        ).stdout
+        for row in json.loads(printed):
+            key = row["measure"], row["bytes"], row["unit"], row["better"], row["reference_name"]
+            ours, reference = figures.setdefault(key, ([], []))
+            ours.append(row["ours"])
+            reference.append(row["reference"])
+        print("shm, round %d of %d" % (number + 1, rounds), flush=True)
+    for (measure, size, unit, better, name), (ours, reference) in figures.items():
+        copied = name == "memcpy" and size == 1 << 20
+        result.add("shm " + measure, "%d B" % size, unit, better, ours, reference, name, SHM_COPY if copied else None)
+    best = figures["latency", 64, "us", "lower", "TCP loopback"][0]
+    result.add("shm latency", "64 B", "us", "lower", best, [SHM_64_B_US], "asked for", 1)
+
+
+def in_guest(root, rounds):
+    """{(side, measure, bytes, unit): [a figure a round]} from the virtual machine."""
+    script = os.path.join(root, "tests", "rdma-vm", "engine-bench.sh")
+    command = [os.path.join(root, "ci", "rdma-vm"), "run", "--time", str(600 + 300 * rounds), "--", script]
+    command += [os.path.join(root, "build", "native", "tools", "hd-perf"), str(rounds)]
+    figures, side, block = {}, None, []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as guest:
+        for line in guest.stdout:
+            if line.startswith("#"):
+                print("guest: " + line[1:].strip(), flush=True)
+            elif line.startswith("== "):
+                side, block = line.split()[1], []
+            elif line.startswith("= "):
+                name, measure, size, unit, value = line.split()[1:]
+                figures.setdefault((name, measure, int(size), unit), []).append(float(value))
+            else:
+                block.append(line)
+                if line.startswith("]"):
+                    for row in json.loads("".join(block)):
+                        figures.setdefault((side, row["measure"], row["bytes"], row["unit"]), []).append(row["ours"])
+    if guest.returncode:
+        raise SystemExit("the virtual machine ended with %d" % guest.returncode)
+    return figures
+
+
+def add_guest_rows(result, figures):
+    """verbs against perftest, udapl against verbs, the choice of protocols against the better of its parts."""
+    better = {"latency": "lower", "pull": "higher"}
+    for (side, measure, size, unit), ours in sorted(figures.items()):
+        case = "%d B" % size
+        if side == "verbs":
+            target = VERBS_LATENCY if measure == "latency" else VERBS_PULL
+            reference = figures["perftest", measure, size, unit]
+            result.add("verbs " + measure, case, unit, better[measure], ours, reference, "perftest", target)
+        elif side == "udapl":
+            target = UDAPL_LATENCY if measure == "latency" else None
+            reference = figures["verbs", measure, size, unit]
+            result.add("udapl " + measure, case, unit, better[measure], ours, reference, "verbs", target)
+        elif side == "protocol-auto":
+            parts = {name: figures["protocol-" + name, measure, size, unit] for name in ("copy", "read", "write")}
+            best = min(parts, key=lambda name: sorted(parts[name])[len(parts[name]) // 2])
+            result.add("hybrid " + measure, case, unit, better[measure], ours, parts[best], best, HYBRID)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--rounds", type=int, default=7, help="rounds on this machine (default 7)")
+    parser.add_argument("--vm-rounds", type=int, default=5, help="rounds in the virtual machine (default 5)")
+    parser.add_argument("--only", choices=("host", "guest"), help="one half only; the report then holds no other")
+    options = parser.parse_args()
+    if options.rounds < 1 or options.vm_rounds < 1:
+        parser.error("rounds must be at least 1")
+    result = report.Report("engine", "what is not ours", options.root, guest="QEMU, emulated processor, Soft-RoCE")
+    if options.only != "guest":
+        on_host(options.root, result, options.rounds)
+    if options.only != "host":
+        add_guest_rows(result, in_guest(options.root, options.vm_rounds))
+    print(result.write())
+    return 0 if all(row.get("met", True) for row in result.rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

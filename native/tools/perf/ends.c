@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perf.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+struct order { /* client to server, in front of each measurement */
+    uint32_t kind;
+    uint32_t count;
+    uint64_t size;
+};
+
+_Noreturn void perf_die(const char *what)
+{
+    fprintf(stderr, "hd-perf: %s: %s\n", what, hd_last_error());
+    exit(1);
+}
+
+double now_us(void)
+{
+    struct timespec ts;
+    clock_gettime(CLOCK_MONOTONIC, &ts);
+    return (double)ts.tv_sec * 1e6 + (double)ts.tv_nsec / 1e3;
+}
+
+void tcp_all(int fd, void *data, size_t length, bool out)
+{
+    for (size_t done = 0; done < length;) {
+        ssize_t n = out ? write(fd, (char *)data + done, length - done) : read(fd, (char *)data + done, length - done);
+        if (n <= 0)
+            exit(1); /* the other end has gone and said why */
+        done += (size_t)n;
+    }
+}
+
+void ends_connect(int fds[2])
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t length = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM, 0), on = 1;
+    fds[0] = socket(AF_INET, SOCK_STREAM, 0);
+    if (bind(listener, (struct sockaddr *)&address, length) || listen(listener, 1) ||
+        getsockname(listener, (struct sockaddr *)&address, &length) ||
+        connect(fds[0], (struct sockaddr *)&address, length)) {
+        perror("hd-perf: a TCP connection over loopback");
+        exit(1);
+    }
+    fds[1] = accept(listener, NULL, NULL);
+    for (int i = 0; i < 2; i++)
+        setsockopt(fds[i], IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    close(listener);
+}
+
+void ends_begin(struct ends *e, int guard, bool client)
+{
+    struct hd_connect_result result = {.size = sizeof(result)};
+    e->memory = malloc(PERF_LARGEST);
+    if (!e->memory)
+        perf_die("memory for TCP");
+    memset(e->memory, 1, PERF_LARGEST);
+    must(hd_engine_create(NULL, &e->engine));
+    must(hd_queue_create(e->engine, &e->queue));
+    if (client) {
+        must(hd_connect(e->engine, guard, "127.0.0.1:0", PERF_WAIT, &result));
+    } else {
+        must(hd_engine_listen(e->engine, "perf", e->queue, 0));
+        must(hd_accept(e->engine, guard, NULL, 0, PERF_WAIT, &result));
+    }
+    if (result.outcome != HD_LINKED) {
+        fprintf(stderr, "hd-perf: no link: %s\n", result.reason);
+        exit(1);
+    }
+    e->link = result.link;
+    if (client) {
+        must(hd_stream_open(e->link, "perf", NULL, &e->stream));
+        must(hd_send(e->stream, "hello", 5, PERF_WAIT));
+        return;
+    }
+    struct hd_event event;
+    must(hd_queue_wait(e->queue, &event, 1, PERF_WAIT));
+    e->stream = event.stream;
+    take_message(e, 5);
+}
+
+/* The stream first: a link that ends without one is not lost. */
+void ends_quit(struct ends *e)
+{
+    hd_stream_close(e->stream);
+    e->stream = NULL;
+    ends_tell(e, QUIT, 0, 0);
+}
+
+void ends_finish(struct ends *e)
+{
+    if (e->stream)
+        hd_stream_close(e->stream);
+    hd_link_put(e->link);
+    hd_queue_destroy(e->queue);
+    hd_engine_destroy(e->engine);
+    free(e->memory);
+}
+
+void take_message(struct ends *e, size_t size)
+{
+    hd_buf *msg;
+    if (hd_recv(e->stream, &msg, PERF_WAIT) != 0 || hd_buf_length(msg) != size)
+        perf_die("receiving");
+    hd_buf_unref(msg);
+}
+
+void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size)
+{
+    struct order order = {.kind = kind, .count = count, .size = size};
+    tcp_all(e->tcp, &order, sizeof(order), true);
+    if (kind != QUIT)
+        ends_told(e); /* the server is ready */
+}
+
+void ends_told(struct ends *e)
+{
+    char done;
+    tcp_all(e->tcp, &done, 1, false);
+}
+
+/* Answers `count` fetches with the same bytes again and again. */
+static void serve_pulls(struct ends *e, hd_buf *const bufs[PERF_BUFFERS], const struct order *order)
+{
+    struct hd_event events[16];
+    for (uint32_t done = 0; done < order->count;) {
+        int n = hd_queue_wait(e->queue, events, 16, PERF_WAIT);
+        must(n);
+        for (int i = 0; i < n; i++, done++)
+            must(hd_fetch_reply_buf(events[i].fetch, bufs[done % PERF_BUFFERS], 0, order->size));
+    }
+}
+
+static void serve_messages(struct ends *e, hd_buf *answer, const struct order *order)
+{
+    bool engine = order->kind == PING_ENGINE || order->kind == STREAM_ENGINE;
+    for (uint32_t i = 0; i < order->count; i++) {
+        if (engine)
+            take_message(e, order->size);
+        else
+            tcp_all(e->tcp, e->memory, order->size, false);
+        if (order->kind == PING_ENGINE)
+            must(hd_send_buf(e->stream, answer, 0, order->size, PERF_WAIT));
+        else if (order->kind == PING_TCP)
+            tcp_all(e->tcp, e->memory, order->size, true);
+    }
+}
+
+void ends_serve(struct ends *e)
+{
+    struct order order;
+    for (;;) {
+        tcp_all(e->tcp, &order, sizeof(order), false);
+        if (order.kind == QUIT)
+            return;
+        hd_buf *bufs[PERF_BUFFERS] = {NULL};
+        int needed = order.kind == PULL_ENGINE ? PERF_BUFFERS : order.kind == PING_ENGINE;
+        for (int i = 0; i < needed; i++) {
+            must(hd_buf_alloc(e->engine, order.size, &bufs[i]));
+            memset(hd_buf_data(bufs[i]), i, order.size);
+        }
+        tcp_all(e->tcp, &order, 1, true);
+        if (order.kind == PULL_ENGINE)
+            serve_pulls(e, bufs, &order);
+        else
+            serve_messages(e, bufs[0], &order);
+        for (int i = 0; i < PERF_BUFFERS; i++)
+            hd_buf_unref(bufs[i]);
+        tcp_all(e->tcp, &order, 1, true); /* all of it is here */
+    }
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_PERF_H
+#define HD_PERF_H
+
+/*
+ * hd-perf: two processes of this host, the client measures, the server does what it is told over a TCP connection
+ * (`ends.tcp`), which is also what TCP is measured with.
+ */
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <howdah/howdah.h>
+
+#define PERF_WAIT    (120 * (int64_t)1000000000)
+#define PERF_LARGEST ((size_t)64 << 20)
+#define PERF_BUFFERS 8 /* what bandwidth is measured with: so many messages or blocks, in turn */
+#define PERF_SIZES   24
+
+/* One end. */
+struct ends {
+    int tcp;
+    hd_engine *engine;
+    hd_stream *stream;
+    hd_link *link;
+    hd_queue *queue;
+    char *memory; /* PERF_LARGEST bytes for TCP */
+};
+
+enum order_kind { PING_ENGINE, PING_TCP, STREAM_ENGINE, STREAM_TCP, PULL_ENGINE, QUIT };
+
+/* Ends the program, with the engine's last error. */
+_Noreturn void perf_die(const char *what);
+
+#define must(call)                                                                                                     \
+    do {                                                                                                               \
+        if ((call) < 0)                                                                                                \
+            perf_die(#call);                                                                                           \
+    } while (0)
+
+double now_us(void);
+
+/* ends.c: the two ends, and the server's life. */
+void ends_connect(int fds[2]);
+void ends_begin(struct ends *e, int guard, bool client);
+void ends_finish(struct ends *e);
+void ends_serve(struct ends *e);
+void ends_quit(struct ends *e); /* of the client: the server comes to its end */
+void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size);
+void ends_told(struct ends *e); /* waits until the server has done it */
+void tcp_all(int fd, void *data, size_t length, bool out);
+void take_message(struct ends *e, size_t size);
+
+/* measure.c: each does `count` operations of `size` bytes. */
+double measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count); /* microseconds one way */
+double measure_flow(struct ends *e, bool tcp, size_t size, uint32_t count); /* 10^6 bytes a second, as are these: */
+double measure_pull(struct ends *e, size_t size, uint32_t count);
+double measure_copy(struct ends *e, size_t size, uint32_t count);
+
+#endif

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The engine and programs that are not ours on the same device, in turn, so that both meet the same emulated processor:
+#   ci/rdma-vm run --time 1800 -- tests/rdma-vm/engine-bench.sh HD-PERF ROUNDS
+# Prints, for ci/bench/engine.py, blocks of JSON or single figures, each behind a line that says whose they are:
+#   == SIDE             what hd-perf --json prints
+#   = SIDE MEASURE BYTES UNIT VALUE
+# and lines beginning with # for whoever watches.
+. "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
+
+perf=$1 rounds=$2
+latencies=(1 64 1024 4096)
+export HOWDAH_LOG_LEVEL=error
+
+# engine SIDE TRANSPORT [HD-PERF OPTION...]
+engine() {
+    echo "== $1"
+    HOWDAH_TRANSPORT=$2 "$perf" --engine-only --json --rounds 1 "${@:3}"
+}
+
+# protocol NAME: a message of each size by one protocol of paper 2, or by the choice between them.
+protocol() {
+    local eager=2k
+    [ "$1" = auto ] || [ "$1" = copy ] || eager=256
+    HOWDAH_RENDEZVOUS_PROTOCOL=$1 HOWDAH_EAGER_THRESHOLD=$eager \
+        engine "protocol-$1" udapl --iterations 100 --latency 64,1k,4k,16k,64k,256k,1m
+}
+
+perftest_round() {
+    local size average
+    for size in "${latencies[@]}"; do
+        # bytes iterations t_min t_max t_typical t_avg ...
+        read -r _ _ _ _ _ average _ < <(perftest ib_send_lat -s "$size" -n 500)
+        echo "= perftest latency $size us $average"
+    done
+    # bytes iterations peak average rate; its MB are 2^20 bytes
+    read -r _ _ _ average _ < <(perftest ib_read_bw -s 1048576 -n 50)
+    echo "= perftest pull 1048576 MB/s $(awk "BEGIN { print $average * 1.048576 }")"
+}
+
+sizes=$(IFS=,; echo "${latencies[*]}")
+for ((round = 1; round <= rounds; round++)); do
+    echo "# round $round of $rounds"
+    perftest_round
+    engine verbs verbs --iterations 500 --latency "$sizes"
+    engine udapl udapl --iterations 500 --latency "$sizes"
+    engine verbs verbs --iterations 50 --pull 1m
+    engine udapl udapl --iterations 50 --pull 1m
+    for name in copy read write auto; do protocol "$name"; done
+done
