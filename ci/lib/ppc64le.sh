@@ -7,14 +7,6 @@
 
 PPC64LE_CACHE=$HOWDAH_CACHE/ppc64le
 
-# The exit status that says "cannot be had on this machine", as test runners know it.
-PPC64LE_UNAVAILABLE=77
-
-ppc64le_unavailable() {
-    echo "not available: $*" >&2
-    exit "$PPC64LE_UNAVAILABLE"
-}
-
 # ppc64le_apt ARGUMENT...: apt with all its state in a folder of ours. Signatures and checksums are verified as ever; a
 # mirror may lag behind, so the date is not.
 ppc64le_apt() {
@@ -30,16 +22,16 @@ ppc64le_apt() {
 download_ppc64le() {
     local state=$PPC64LE_CACHE/apt keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror suite signed=''
     mirror=$(debian_mirror 2>/dev/null) || true
-    [ -n "$mirror" ] || ppc64le_unavailable "no Debian archive in this machine's apt sources"
+    [ -n "$mirror" ] || unavailable "no Debian archive in this machine's apt sources"
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-    [ -n "$suite" ] || ppc64le_unavailable "/etc/os-release does not name Debian's suite"
+    [ -n "$suite" ] || unavailable "/etc/os-release does not name Debian's suite"
     mkdir -p "$state"/{etc/preferences.d,state/lists/partial,cache/archives/partial}
     : >"$state/status"
     [ ! -e "$keyring" ] || signed="[signed-by=$keyring] "
     echo "deb $signed$mirror $suite main" >"$state/etc/sources.list"
-    ppc64le_apt update || ppc64le_unavailable "apt found no ppc64el packages, see $PPC64LE_CACHE/prepare.log"
+    ppc64le_apt update || unavailable "apt found no ppc64el packages, see $PPC64LE_CACHE/prepare.log"
     ppc64le_apt --download-only install "$@" ||
-        ppc64le_unavailable "apt could not download for ppc64el, see $PPC64LE_CACHE/prepare.log"
+        unavailable "apt could not download for ppc64el, see $PPC64LE_CACHE/prepare.log"
 }
 
 # relative_links TREE: links that begin at the root would leave the tree.
@@ -63,15 +55,15 @@ make_ppc64le_sysroot() {
 }
 
 # provide_ppc64le: the compiler, the emulator and HOWDAH_PPC64LE_SYSROOT are there when it returns; otherwise it has left
-# with PPC64LE_UNAVAILABLE and said why.
+# with UNAVAILABLE and said why.
 provide_ppc64le() {
     local command lock packages
     for command in powerpc64le-linux-gnu-gcc qemu-ppc64le; do
-        command -v "$command" >/dev/null || ppc64le_unavailable "$command is missing (ci/prepare installs it on Debian)"
+        command -v "$command" >/dev/null || unavailable "$command is missing (ci/prepare installs it on Debian)"
     done
     PPC64LE_SYSROOT=$PPC64LE_CACHE/sysroot-$(sha256sum <"$HOWDAH_ROOT/native/packages.ppc64el" | cut -c1-12)
     if [ ! -d "$PPC64LE_SYSROOT" ]; then
-        command -v apt-get >/dev/null || ppc64le_unavailable "no packages for ppc64le: this system has no apt"
+        command -v apt-get >/dev/null || unavailable "no packages for ppc64le: this system has no apt"
         mkdir -p "$PPC64LE_CACHE"
         # Two clones may prepare at once; the second waits and finds it done.
         exec {lock}>"$PPC64LE_CACHE/lock"
