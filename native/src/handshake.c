@@ -501,7 +501,7 @@ static int end(struct greeting *g, const char *who, int err, struct hd_connect_r
     if (!err)
         *to = *result;
     free(g);
-    return err && err != -EOPNOTSUPP ? hd_error_context(err, "%s", who) : err;
+    return err ? hd_error_context(err, "%s", who) : 0;
 }
 
 static int check(struct hd_engine *engine, const struct hd_connect_result *result)
