@@ -105,7 +105,7 @@ static void slab_remove(void *arg, struct hd_slab *slab)
 }
 
 /* Opens a transport if the configuration wants it. Only a transport named by the user must work. */
-static int device_add(struct hd_engine *engine, const struct hd_transport_ops *ops, bool named)
+static int device_add(struct hd_engine *engine, const struct hd_transport_ops *ops, bool named, char why[256])
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
@@ -119,7 +119,8 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
     if (err && named)
         return hd_error_context(-EINVAL, "transport %s was asked for and cannot be used", ops->name);
     if (err) {
-        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, hd_last_error());
+        snprintf(why, 256, "%s", hd_last_error());
+        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, why);
         return 0;
     }
     struct hd_slab_user user = {.add = slab_add, .remove = slab_remove, .arg = device};
@@ -139,7 +140,7 @@ static int devices_open(struct hd_engine *engine)
         if (choice != HD_TR_AUTO && !named)
             continue;
         found = true;
-        int err = device_add(engine, ops, named);
+        int err = device_add(engine, ops, named, engine->obstacles[i]);
         if (err)
             return err;
     }
@@ -158,8 +159,10 @@ const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why)
     const struct hd_transport_ops *ops = hd_transport_at(i);
     if (!ops || !why)
         return ops ? ops->name : NULL;
-    *why = ops->probe ? ops->probe() : NULL;
-    if (!*why)
+    *why = engine->obstacles[i];
+    if (!**why && ops->probe)
+        *why = ops->probe();
+    if (!*why || !**why)
         *why = "switched off by " HD_KEY_PREFIX "transport";
     for (unsigned d = 0; d < engine->device_count; d++) {
         struct hd_device *device = engine->devices[d];

@@ -30,6 +30,7 @@ struct hd_engine {
     struct hd_arena *arena;
     struct hd_predict predict;
     struct hd_device *devices[HD_DEVICES_MAX];
+    char obstacles[HD_DEVICES_MAX][256]; /* why a transport that was wanted is not open; by its place in the list */
     unsigned device_count;
     hd_affinity *affinity;
     hd_affinity *binds; /* the same, or NULL if it has no sets: then entering costs one comparison */
