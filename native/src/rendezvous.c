@@ -151,12 +151,20 @@ bool hd_rndv_run(struct hd_link *link)
     return did;
 }
 
+/* ---- the sender ---- */
+
 static bool registered(const struct hd_link *link, const hd_buf *buf)
 {
     return buf->slab->device[link->ep->device->index].registered;
 }
 
-/* ---- the sender ---- */
+int hd_rndv_wish(const struct hd_link *link, size_t length)
+{
+    const struct hd_conf *conf = &link->engine->conf;
+    if (conf->rendezvous_protocol) /* auto, read, write, copy */
+        return conf->rendezvous_protocol;
+    return length <= conf->rendezvous_write_max ? HD_MODE_WRITE : HD_MODE_READ;
+}
 
 void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts)
 {
@@ -164,7 +172,7 @@ void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, stru
     if (wish == HD_MODE_READ && (!(link->ep->caps & HD_CAP_GET) ||
                                  link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &rts->key, &rts->address)))
         rts->mode = HD_MODE_COPY;
-    if (wish == HD_MODE_WRITE && !((link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf)))
+    if (wish == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !registered(link, rndv->buf)))
         rts->mode = HD_MODE_COPY;
 }
 
@@ -197,8 +205,9 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts)
 {
     struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
-    bool writes = cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT);
-    if (!rndv || rndv->side != HD_RNDV_TX || rndv->mode || (!writes && cts->mode != HD_MODE_COPY))
+    bool sends = rndv && rndv->side == HD_RNDV_TX && !rndv->mode;
+    bool writes = sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf);
+    if (!sends || (!writes && cts->mode != HD_MODE_COPY))
         return hd_error(-EPROTO, "a clear-to-send that does not fit anything");
     rndv->mode = (int)cts->mode;
     rndv->peer_handle = cts->handle;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static const struct hd_transport_ops *const transports[] = {&hd_self_ops, &hd_shm_ops, &hd_verbs_ops};
+static const struct hd_transport_ops *const transports[] = {&hd_self_ops, &hd_shm_ops, &hd_verbs_ops, &hd_udapl_ops};
 
 const struct hd_transport_ops *hd_transport_at(size_t i)
 {

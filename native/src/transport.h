@@ -139,7 +139,7 @@ const struct hd_transport_ops *hd_transport_at(size_t i);
 int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **device);
 void hd_device_close(struct hd_device *device);
 
-extern const struct hd_transport_ops hd_self_ops, hd_shm_ops, hd_verbs_ops, hd_fault_ops;
+extern const struct hd_transport_ops hd_self_ops, hd_shm_ops, hd_verbs_ops, hd_udapl_ops, hd_fault_ops;
 
 /* Fills the gaps of a table with operations that say "not supported". */
 void hd_transport_complete(struct hd_transport_ops *complete, const struct hd_transport_ops *ops);
