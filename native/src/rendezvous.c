@@ -151,12 +151,12 @@ bool hd_rndv_run(struct hd_link *link)
     return did;
 }
 
-/* ---- the sender ---- */
-
 static bool registered(const struct hd_link *link, const hd_buf *buf)
 {
     return buf->slab->device[link->ep->device->index].registered;
 }
+
+/* ---- the sender ---- */
 
 int hd_rndv_wish(const struct hd_link *link, size_t length)
 {
@@ -172,7 +172,7 @@ void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, stru
     if (wish == HD_MODE_READ && (!(link->ep->caps & HD_CAP_GET) ||
                                  link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &rts->key, &rts->address)))
         rts->mode = HD_MODE_COPY;
-    if (wish == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !registered(link, rndv->buf)))
+    if (wish == HD_MODE_WRITE && !((link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf)))
         rts->mode = HD_MODE_COPY;
 }
 

@@ -13,6 +13,7 @@
 
 #include "verbs.h"
 
+#include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,7 @@ static void poll_queue(struct verbs_ep *ep)
 {
     int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
     ep->wc_next = 0;
+    atomic_store_explicit(&ep->wc_full, n == VERBS_BATCH, memory_order_relaxed);
     if (n > 0)
         atomic_store_explicit(&ep->wc_ready, (unsigned)n, memory_order_release);
     else if (n < 0)
@@ -143,6 +145,34 @@ static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
     return 0;
 }
 
+/* ---- frames without a header ---- */
+
+/* An ordinary message's header is known to the receiver but for credits and stream, which fit the 32 bits that a send
+ * can carry aside. Then the payload goes alone: at the sizes that fill packets exactly, a header costs a packet. */
+#define SHORT_ID_BITS 20
+
+static bool fits_immediate(const struct verbs_ep *ep, const struct hd_frame *frame)
+{
+    return frame->type == HD_FRAME_DATA && frame->length && frame->sequence == ep->tx_count && !frame->checksum &&
+           !frame->flags && !frame->arg && !frame->reserved && frame->id < 1U << SHORT_ID_BITS &&
+           frame->credits < 1U << (32 - SHORT_ID_BITS);
+}
+
+static uint32_t to_immediate(const struct hd_frame *frame)
+{
+    return htonl((uint32_t)frame->credits << SHORT_ID_BITS | frame->id);
+}
+
+static void from_immediate(const struct verbs_ep *ep, const struct ibv_wc *wc, struct hd_frame *frame)
+{
+    uint32_t both = ntohl(wc->imm_data);
+    *frame = (struct hd_frame){.type = HD_FRAME_DATA,
+                               .credits = (uint16_t)(both >> SHORT_ID_BITS),
+                               .length = wc->byte_len,
+                               .id = both & ((1U << SHORT_ID_BITS) - 1),
+                               .sequence = ep->rx_count};
+}
+
 /* ---- frames that arrive ---- */
 
 static int hold(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload)
@@ -181,9 +211,8 @@ static int give_held(struct verbs_ep *ep)
 }
 
 /* Hands a frame up. One that fills most of its buffer goes up in it: small ones would tie up too much memory. */
-static int give(struct verbs_ep *ep, const struct hd_frame *frame, struct verbs_rx *rx)
+static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *payload, struct verbs_rx *rx)
 {
-    const char *payload = rx->buf->base + sizeof(*frame);
     bool large = !rx->own && frame->length >= rx->buf->capacity / 2;
     if (ep->held_first)
         return hold(ep, frame, payload);
@@ -200,17 +229,24 @@ static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
 {
     uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG);
     struct verbs_rx *rx = &ep->pool->entries[index];
+    const char *payload = rx->buf->base;
     struct hd_frame frame;
+    size_t head = 0;
     int err;
-    memcpy(&frame, rx->buf->base, sizeof(frame));
-    if (wc->byte_len < sizeof(frame) || frame.length > ep->base.frame_rx ||
-        wc->byte_len != sizeof(frame) + frame.length) {
+    if (wc->wc_flags & IBV_WC_WITH_IMM) {
+        from_immediate(ep, wc, &frame);
+    } else {
+        head = sizeof(frame);
+        memcpy(&frame, payload, head);
+    }
+    if (wc->byte_len < head || frame.length > ep->base.frame_rx || wc->byte_len != head + frame.length) {
         err = hd_error(-EPROTO, "a frame of %u bytes has an impossible length", wc->byte_len);
     } else if (frame.type == VERBS_BYE) {
         atomic_store(&ep->peer_closed, true);
         err = 0;
     } else {
-        err = give(ep, &frame, rx);
+        ep->rx_count++;
+        err = give(ep, &frame, payload + head, rx);
     }
     int posted = hd_verbs_pool_post(ep->dev, ep->pool, index);
     return err ? err : posted;
@@ -234,12 +270,21 @@ static bool over(struct verbs_ep *ep)
            atomic_load_explicit(&ep->event, memory_order_relaxed);
 }
 
+/* Whether another look may find something: not if the last one took all there was, which is the usual single message.
+ */
+static bool worth_a_look(struct verbs_ep *ep, bool looked)
+{
+    return !looked || atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->wc_full, memory_order_relaxed);
+}
+
 static int verbs_progress(struct hd_ep *base, int budget)
 {
     struct verbs_ep *ep = of(base);
     struct ibv_wc wc;
     int count = ep->held_first ? give_held(ep) : 0, err = count < 0 ? count : 0;
-    while (!err && count < budget && hd_verbs_next(ep, &wc)) {
+    for (bool looked = false; !err && count < budget && worth_a_look(ep, looked) && hd_verbs_next(ep, &wc);
+         looked = true) {
         err = take(ep, &wc);
         count++;
     }
@@ -312,10 +357,14 @@ static bool wants_report(const struct verbs_ep *ep, size_t size)
 
 static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, enum verbs_tx_kind kind)
 {
-    size_t size = sizeof(*frame) + frame->length, room = hd_align(size, 64);
+    bool alone = fits_immediate(ep, frame);
+    size_t head = alone ? 0 : sizeof(*frame), size = head + frame->length, room = hd_align(size, 64);
     struct ibv_sge sge[2] = {{.addr = (uintptr_t)frame, .length = sizeof(*frame)},
                              {.addr = (uintptr_t)payload, .length = frame->length}};
-    struct ibv_send_wr wr = {.sg_list = sge, .num_sge = frame->length ? 2 : 1, .opcode = IBV_WR_SEND};
+    struct ibv_send_wr wr = {.sg_list = sge + alone,
+                             .num_sge = alone || !frame->length ? 1 : 2,
+                             .opcode = alone ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+                             .imm_data = alone ? to_immediate(frame) : 0};
     uint64_t tail = ep->ring_tail;
     if (size <= ep->inline_max) {
         wr.send_flags = IBV_SEND_INLINE;
@@ -323,10 +372,11 @@ static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const v
         char *at = ring_room(ep, room, &tail);
         if (!at)
             return -EAGAIN;
-        memcpy(at, frame, sizeof(*frame));
+        memcpy(at, frame, head);
         if (frame->length)
-            memcpy(at + sizeof(*frame), payload, frame->length);
+            memcpy(at + head, payload, frame->length);
         sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_mr->lkey};
+        wr.sg_list = sge;
         wr.num_sge = 1;
     }
     bool report = kind == VERBS_TX_BYE || wants_report(ep, room);
@@ -340,6 +390,7 @@ static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const v
         return err;
     }
     ep->frames++;
+    ep->tx_count++;
     ep->silent = report ? 0 : ep->silent + 1;
     ep->silent_bytes = report ? 0 : ep->silent_bytes + room;
     return 0;

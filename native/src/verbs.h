@@ -194,6 +194,7 @@ struct verbs_ep {
     uint32_t tx_depth, frames_max, reads_max;
     uint64_t tx_posted, tx_done;
     uint32_t frames, reads, writes; /* under way */
+    uint32_t tx_count, rx_count;    /* frames ever: the sequence of those that go without a header */
     uint32_t silent;                /* frames since the last one that will be reported */
     size_t silent_bytes;
     uint32_t inline_max;
@@ -202,6 +203,7 @@ struct verbs_ep {
     pthread_mutex_t cq_lock;
     struct ibv_wc wcs[VERBS_BATCH];
     unsigned wc_next;
+    atomic_bool wc_full; /* the last poll found as much as it could take */
     _Atomic unsigned wc_ready;
 
     struct verbs_held *held_first, **held_last;
