@@ -439,6 +439,7 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
     if (prefix_length)
         memcpy(g->bytes, prefix, prefix_length);
     size_t have = prefix_length;
+    int err;
     while (have < HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have)) {
         ssize_t n = recv(g->fd, g->bytes + have, HD_MAGIC_LENGTH - have, MSG_DONTWAIT);
         if (n > 0)
@@ -449,8 +450,8 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
             return hd_error(-ECONNRESET, "the peer closed the connection before it said anything");
         else if (errno != EAGAIN && errno != EINTR)
             return hd_error(-ECONNRESET, "the connection broke: %s", strerror(errno));
-        else if (ready(g, POLLIN))
-            return -ETIMEDOUT;
+        else if ((err = ready(g, POLLIN)) != 0)
+            return err;
     }
     if (have == HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have))
         return 1;
@@ -500,7 +501,7 @@ static int end(struct greeting *g, const char *who, int err, struct hd_connect_r
     if (!err)
         *to = *result;
     free(g);
-    return err && err != -EOPNOTSUPP ? hd_error_context(err, "%s", who) : err;
+    return err ? hd_error_context(err, "%s", who) : 0;
 }
 
 static int check(struct hd_engine *engine, const struct hd_connect_result *result)
@@ -516,6 +517,7 @@ int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout, 
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     struct greeting *g = begin(engine, fd, timeout);
     if (!g)
         return -ENOMEM;
@@ -533,6 +535,7 @@ int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_lengt
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     if (prefix_length > HD_UNREAD_MAX)
         return hd_error(-EINVAL, "at most %d bytes can have been read before", HD_UNREAD_MAX);
     struct greeting *g = begin(engine, fd, timeout);

@@ -132,11 +132,13 @@ struct hd_stream {
 
 enum hd_rndv_side { HD_RNDV_TX, HD_RNDV_RX };
 
+#define HD_RNDV_UNSENT (-1) /* a sender's mode before it is announced: the peer cannot speak of it yet */
+
 /* A transfer by rendezvous, at either end. */
 struct hd_rndv {
     uint32_t handle, peer_handle;
     enum hd_rndv_side side;
-    int mode; /* HD_MODE_*; 0 until decided */
+    int mode; /* HD_MODE_*; 0 until decided; a receiver's is the negative of the sender's wish until it starts */
     hd_buf *buf;
     size_t offset, length; /* where in the buffer (from base), how much */
     uint64_t key, address; /* of the peer's memory */

@@ -243,6 +243,8 @@ static void *run(void *arg)
 {
     struct hd_comm *comm = arg;
     int64_t next_look = 0;
+    if (comm->engine->binds)
+        hd_affinity_enter_communication(comm->engine->binds);
     while (!atomic_load(&comm->stop)) {
         int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
         struct epoll_event events[64];

@@ -160,7 +160,7 @@ static void many_messages_keep_their_order(void **state)
     const char *const options[] = {"stream.window=64k", "link.credits=32", NULL};
     pair_open(&pair, options);
     pair_stream(&pair, NULL, &client, &server);
-    struct flood flood = {client, 20000};
+    struct flood flood = {client, (unsigned)test_rounds(20000)};
     pthread_create(&thread, NULL, flood_run, &flood);
     for (unsigned i = 0; i < flood.count; i++)
         recv_filled(server, flood_size(i), i);
@@ -220,7 +220,8 @@ static void *echo_run(void *arg)
 static void *ask_run(void *arg)
 {
     hd_stream *stream = arg;
-    for (unsigned i = 0; i < 300; i++) {
+    unsigned rounds = (unsigned)test_rounds(300);
+    for (unsigned i = 0; i < rounds; i++) {
         size_t length = flood_size(i) + 1;
         char *data = malloc(length);
         fill(data, length, i);
@@ -266,14 +267,15 @@ static void thousands_of_streams(void **state)
     enum { COUNT = 3000 };
     struct pair pair;
     static hd_stream *client[COUNT], *server[COUNT];
+    int count = test_rounds(COUNT);
     pair_open(&pair, NULL);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         pair_stream(&pair, NULL, &client[i], &server[i]);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         send_filled(client[i], 100, (uint64_t)i);
-    for (int i = COUNT; i-- > 0;)
+    for (int i = count; i-- > 0;)
         recv_filled(server[i], 100, (uint64_t)i);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < count; i++) {
         hd_stream_close(client[i]);
         hd_stream_close(server[i]);
     }
