@@ -109,6 +109,7 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
+                               .engine = engine,
                                .arena = engine->arena,
                                .stats = engine->stats,
                                .engine_id = engine->id,
@@ -326,6 +327,24 @@ int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
     return 0;
 }
 
+static void links_doom(struct hd_engine *engine)
+{
+    for (struct hd_link *link;;) {
+        pthread_mutex_lock(&engine->lock);
+        struct hd_list *n = engine->links.next;
+        while (n != &engine->links && atomic_load(&hd_container(n, struct hd_link, in_engine)->error))
+            n = n->next;
+        link = n == &engine->links ? NULL : hd_link_ref(hd_container(n, struct hd_link, in_engine));
+        pthread_mutex_unlock(&engine->lock); /* a link's lock comes first */
+        if (!link)
+            return;
+        hd_link_lock(link);
+        hd_link_doom(link, -ESHUTDOWN, "the engine was closed");
+        hd_link_unlock(link);
+        hd_link_put(link);
+    }
+}
+
 /* Ends every link. @return links whose peers did not let go of our memory in time. */
 static int links_close(struct hd_engine *engine)
 {
@@ -335,22 +354,10 @@ static int links_close(struct hd_engine *engine)
     until.tv_nsec = deadline % 1000000000;
     pthread_mutex_lock(&engine->lock);
     for (int late = 0; !hd_list_empty(&engine->links) && !late;) {
-        bool closed_one = false;
-        for (struct hd_list *n = engine->links.next; n != &engine->links; n = n->next) {
-            struct hd_link *link = hd_container(n, struct hd_link, in_engine);
-            if (atomic_load(&link->error))
-                continue;
-            hd_link_ref(link);
-            pthread_mutex_unlock(&engine->lock); /* a link's lock comes first */
-            hd_link_lock(link);
-            hd_link_doom(link, -ESHUTDOWN, "the engine was closed");
-            hd_link_unlock(link);
-            hd_link_put(link);
-            pthread_mutex_lock(&engine->lock);
-            closed_one = true;
-            break; /* the list may have changed */
-        }
-        if (!closed_one)
+        pthread_mutex_unlock(&engine->lock);
+        links_doom(engine);
+        pthread_mutex_lock(&engine->lock);
+        if (!hd_list_empty(&engine->links))
             late = pthread_cond_timedwait(&engine->link_gone, &engine->lock, &until);
     }
     int left = 0;
@@ -386,6 +393,14 @@ static void services_close(struct hd_engine *engine)
     }
 }
 
+void hd_engine_stop(hd_engine *engine)
+{
+    atomic_store(&engine->closing, true);
+    services_close(engine);
+    links_doom(engine);
+    wake_queues(engine);
+}
+
 void hd_engine_destroy(hd_engine *engine)
 {
     if (!engine)
@@ -418,6 +433,11 @@ int hd_buf_alloc(hd_engine *engine, size_t size, hd_buf **buf)
 int hd_stats_get(hd_engine *engine, const char *name, uint64_t *value)
 {
     return hd_stats_read(engine->stats, name, value);
+}
+
+int hd_stats_at(hd_engine *engine, size_t i, const char **name, uint64_t *value)
+{
+    return hd_stats_read_at(engine->stats, i, name, value);
 }
 
 const char *hd_stats_path(hd_engine *engine)

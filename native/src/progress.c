@@ -150,6 +150,7 @@ static void link_event(struct hd_link *link)
 {
     drain(link->ep->ops->event_fd(link->ep));
     hd_link_lock(link);
+    link->ep->ops->disarm(link->ep);
     link->armed = false;
     if (hd_link_usable(link))
         hd_count(link->engine->stats, wakeups, 1);

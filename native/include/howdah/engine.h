@@ -36,6 +36,11 @@ HD_API int hd_engine_create(const struct hd_engine_params *params, hd_engine **e
  * last buffer is released. Returns when no thread of the engine runs any more. */
 HD_API void hd_engine_destroy(hd_engine *engine);
 
+/** The first half of hd_engine_destroy(): ends services and links, so that every call that waits, and every later one,
+ *  returns -ESHUTDOWN (hd_connect() and hd_accept() within half a second). Frees nothing. For programs whose threads
+ * may be in a call with this engine: they stop it, wait until nobody is, and destroy it. May be called repeatedly. */
+HD_API void hd_engine_stop(hd_engine *engine);
+
 /** Offers a service to peers: streams opened and fetches sent to `name` (1 to 64 bytes) arrive as events in `queue`
  *  carrying `user`. @return -EEXIST if the name is taken. */
 HD_API int hd_engine_listen(hd_engine *engine, const char *name, hd_queue *queue, uint64_t user);
