@@ -104,8 +104,8 @@ static void slab_remove(void *arg, struct hd_slab *slab)
     device->ops->slab_remove(device, slab);
 }
 
-/* Opens transport i if the configuration wants it. Only a transport named by the user must work. */
-static int device_add(struct hd_engine *engine, size_t i, const struct hd_transport_ops *ops, bool named)
+/* Opens a transport if the configuration wants it. Only a transport named by the user must work. */
+static int device_add(struct hd_engine *engine, const struct hd_transport_ops *ops, bool named, char why[256])
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
@@ -119,8 +119,8 @@ static int device_add(struct hd_engine *engine, size_t i, const struct hd_transp
     if (err && named)
         return hd_error_context(-EINVAL, "transport %s was asked for and cannot be used", ops->name);
     if (err) {
-        snprintf(engine->obstacles[i], sizeof(engine->obstacles[i]), "%s", hd_last_error());
-        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, hd_last_error());
+        snprintf(why, 256, "%s", hd_last_error());
+        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, why);
         return 0;
     }
     struct hd_slab_user user = {.add = slab_add, .remove = slab_remove, .arg = device};
@@ -135,12 +135,12 @@ static int devices_open(struct hd_engine *engine)
     int choice = engine->conf.transport;
     bool found = choice == HD_TR_AUTO || choice == HD_TR_TCP;
     const struct hd_transport_ops *ops;
-    for (size_t i = 0; choice != HD_TR_TCP && i < HD_DEVICES_MAX && (ops = hd_transport_at(i)); i++) {
+    for (size_t i = 0; choice != HD_TR_TCP && (ops = hd_transport_at(i)); i++) {
         bool named = strcmp(ops->name, names[choice]) == 0;
         if (choice != HD_TR_AUTO && !named)
             continue;
         found = true;
-        int err = device_add(engine, i, ops, named);
+        int err = device_add(engine, ops, named, engine->obstacles[i]);
         if (err)
             return err;
     }
@@ -159,10 +159,10 @@ const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why)
     const struct hd_transport_ops *ops = hd_transport_at(i);
     if (!ops || !why)
         return ops ? ops->name : NULL;
-    *why = ops->probe ? ops->probe() : NULL;
-    if (!*why && i < HD_DEVICES_MAX && engine->obstacles[i][0])
-        *why = engine->obstacles[i];
-    if (!*why)
+    *why = engine->obstacles[i];
+    if (!**why && ops->probe)
+        *why = ops->probe();
+    if (!*why || !**why)
         *why = "switched off by " HD_KEY_PREFIX "transport";
     for (unsigned d = 0; d < engine->device_count; d++) {
         struct hd_device *device = engine->devices[d];

@@ -30,8 +30,8 @@ struct hd_engine {
     struct hd_arena *arena;
     struct hd_predict predict;
     struct hd_device *devices[HD_DEVICES_MAX];
+    char obstacles[HD_DEVICES_MAX][256]; /* why a transport that was wanted is not open; by its place in the list */
     unsigned device_count;
-    char obstacles[HD_DEVICES_MAX][256]; /* why transport i could not be opened */
     hd_affinity *affinity;
     hd_affinity *binds; /* the same, or NULL if it has no sets: then entering costs one comparison */
     char affinity_text[256];

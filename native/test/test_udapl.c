@@ -30,6 +30,25 @@ static int write_file(const char *path, const char *text)
     return !file || fputs(text, file) < 0 || fclose(file);
 }
 
+/* Whether an engine that takes what there is says the same of udapl. */
+static bool told_by_auto(hd_conf *conf, const char *words)
+{
+    struct hd_engine_params params = {.size = sizeof(params), .conf = conf};
+    const char *name, *why = "";
+    hd_engine *engine;
+    hd_conf_set(conf, "hadoop.rdma.transport", "auto", "test");
+    if (hd_engine_create(&params, &engine))
+        return false;
+    for (size_t i = 0; (name = hd_engine_transport(engine, i, &why)); i++)
+        if (strcmp(name, "udapl") == 0)
+            break;
+    bool told = name && strstr(why, words);
+    if (!told)
+        fprintf(stderr, "of %s: \"%s\" does not say \"%s\"\n", name ? name : "nothing", why, words);
+    hd_engine_destroy(engine);
+    return told;
+}
+
 /* In a process of its own. @return 0: refused in those words. */
 static int refuse(const struct refusal *refusal, const char *path)
 {
@@ -44,7 +63,7 @@ static int refuse(const struct refusal *refusal, const char *path)
     struct hd_engine_params params = {.size = sizeof(params), .conf = conf};
     int err = hd_engine_create(&params, &engine);
     if (err == -EINVAL && strstr(hd_last_error(), refusal->words))
-        return 0;
+        return told_by_auto(conf, refusal->words) ? 0 : 3;
     fprintf(stderr, "%d \"%s\" does not say \"%s\"\n", err, err ? hd_last_error() : "", refusal->words);
     return 2;
 }
