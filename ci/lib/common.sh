@@ -19,6 +19,15 @@ die() {
     exit 1
 }
 
+# The exit status that says "cannot be had on this machine", as test runners know it.
+UNAVAILABLE=77
+
+# unavailable REASON: something cannot be had here; one line, so that a report can quote it.
+unavailable() {
+    echo "not available: $*" >&2
+    exit "$UNAVAILABLE"
+}
+
 # load_bom: the bom as shell variables; makes them first when bigtop.bom is newer.
 load_bom() {
     "$HOWDAH_ROOT/ci/bom"

@@ -5,15 +5,6 @@
 RDMA_VM_CACHE=$HOWDAH_CACHE/rdma-vm
 RDMA_VM_TOOL=$RDMA_VM_CACHE/virtme-ng-$(sed -n 's/^virtme-ng==\([^ ]*\).*/\1/p' "$HOWDAH_ROOT/ci/lib/virtme-ng.lock")
 
-# The exit status that says "cannot be had on this machine", as test runners know it.
-UNAVAILABLE=77
-
-# unavailable REASON: the machine cannot be made here; one line, so that a report can quote it.
-unavailable() {
-    echo "not available: $*" >&2
-    exit "$UNAVAILABLE"
-}
-
 # missing_commands: those that the machine and its own tests need, of the packages in ci/packages-rdma.deb.
 missing_commands() {
     local name

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "tuning.h"
 
 #define GRACE ((int64_t)2000000000) /* how long closing waits for peers to let go of our memory */
 
@@ -45,6 +46,7 @@ void hd_engine_unref(struct hd_engine *engine)
     pthread_mutex_destroy(&engine->io_lock);
     pthread_cond_destroy(&engine->link_gone);
     pthread_cond_destroy(&engine->io_work);
+    hd_affinity_destroy(engine->affinity);
     hd_arena_release(engine->arena);
     free(engine);
 }
@@ -107,6 +109,7 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
+                               .engine = engine,
                                .arena = engine->arena,
                                .stats = engine->stats,
                                .engine_id = engine->id,
@@ -166,6 +169,61 @@ const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why)
     return ops->name;
 }
 
+/* ---- affinity ---- */
+
+static void affinity_say(void *arg, const char *line)
+{
+    hd_log(arg, HD_LOG_WARN, "%s", line);
+}
+
+/* The RDMA device that the engine has opened; the first, if several transports have one. */
+static const char *hardware(struct hd_engine *engine)
+{
+    for (unsigned i = 0; i < engine->device_count; i++) {
+        struct hd_device *device = engine->devices[i]->inner ? engine->devices[i]->inner : engine->devices[i];
+        const char *name = device->ops->hardware(device);
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
+static int affinity_open(struct hd_engine *engine)
+{
+    struct hd_counters *now = engine->stats->now;
+    struct hd_affinity_words words = {&now->affinity_hits, &now->affinity_misses, &now->affinity_bound,
+                                      &now->affinity_refused};
+    const char *device = hardware(engine);
+    struct hd_affinity_setup setup = {.policy = engine->conf.affinity_policy,
+                                      .device = device,
+                                      .socket = engine->conf.affinity_socket,
+                                      .topology = engine->conf.affinity_topology,
+                                      .rdma = device != NULL,
+                                      .threads = (enum hd_affinity_threads)engine->conf.affinity_threads,
+                                      .say = affinity_say,
+                                      .say_arg = engine,
+                                      .words = &words,
+                                      .text = engine->affinity_text,
+                                      .text_size = sizeof(engine->affinity_text)};
+    int err = hd_affinity_open(&setup, &engine->affinity);
+    if (err)
+        return hd_error_context(err, HD_KEY_PREFIX "affinity.policy=%s (from %s) cannot be followed", setup.policy,
+                                hd_conf_origin(&engine->conf, HD_KEY_PREFIX "affinity.policy"));
+    engine->binds = hd_affinity_sets(engine->affinity) ? engine->affinity : NULL;
+    hd_log(engine, HD_LOG_INFO, "affinity: %s", engine->affinity_text);
+    return 0;
+}
+
+hd_affinity *hd_engine_affinity(hd_engine *engine)
+{
+    return engine->affinity;
+}
+
+const char *hd_engine_affinity_text(hd_engine *engine)
+{
+    return engine->affinity_text;
+}
+
 /* ---- life ---- */
 
 static int read_conf(struct hd_engine *engine, const hd_conf *given)
@@ -173,10 +231,15 @@ static int read_conf(struct hd_engine *engine, const hd_conf *given)
     hd_conf *conf = given ? NULL : hd_conf_create();
     if (!given && !conf)
         return hd_error(-ENOMEM, "out of memory");
+    char note[600];
     int err = conf ? hd_conf_read_environment(conf) : 0;
     if (!err)
         engine->conf = given ? *given : *conf;
     hd_conf_destroy(conf);
+    if (!err)
+        err = hd_conf_tune(&engine->conf, note, sizeof(note));
+    if (!err && note[0])
+        hd_log(engine, HD_LOG_WARN, "%s", note);
     return err;
 }
 
@@ -248,6 +311,8 @@ int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
     int half = hd_processors() / 2;
     engine->spinners_max = engine->conf.poll_spinners ? (int)engine->conf.poll_spinners : half > 1 ? half : 1;
     err = devices_open(engine);
+    if (!err)
+        err = affinity_open(engine);
     if (!err)
         err = hd_comm_start(engine);
     if (!err)
@@ -346,6 +411,7 @@ void hd_engine_destroy(hd_engine *engine)
     wake_queues(engine);
     hd_io_stop(engine);
     hd_comm_stop(engine);
+    hd_affinity_close(engine->affinity);
     hd_stats_unlink(engine->stats);
     if (left) {
         /* A stopped peer may still write into our memory once it goes on: better leak it than have it reused. */

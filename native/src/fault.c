@@ -38,13 +38,13 @@ static bool chance(uint64_t *random, double rate)
     return rate > 0 && (double)(hd_random_next(random) >> 11) * 0x1p-53 < rate;
 }
 
-static bool strikes(struct fault_ep *ep, double rate)
-{
-    if (!chance(&ep->random, rate))
-        return false;
-    hd_count(ep->base.device->stats, faults, 1);
-    return true;
-}
+/* Counts an injected fault, and its kind. */
+#define COUNT_FAULT(device, kind) (hd_count((device)->stats, faults, 1), hd_count((device)->stats, faults_##kind, 1))
+
+/* Whether a fault of a kind strikes an endpoint now, by its rate in the configuration. */
+#define STRIKES(ep, kind)                                                                                              \
+    (chance(&(ep)->random, (ep)->base.device->conf->fault_##kind##_rate) &&                                            \
+     (COUNT_FAULT((ep)->base.device, kind), true))
 
 static struct fault_ep *of(struct hd_ep *ep)
 {
@@ -67,6 +67,11 @@ static void fault_close_device(struct hd_device *device)
     free(device->data);
 }
 
+static const char *fault_hardware(struct hd_device *device)
+{
+    return device->inner->ops->hardware(device->inner);
+}
+
 static int fault_slab_add(struct hd_device *device, struct hd_slab *slab)
 {
     struct fault_device *own = device->data;
@@ -74,7 +79,7 @@ static int fault_slab_add(struct hd_device *device, struct hd_slab *slab)
     bool fails = chance(&own->random, device->conf->fault_register_rate);
     pthread_mutex_unlock(&own->lock);
     if (fails) {
-        hd_count(device->stats, faults, 1);
+        COUNT_FAULT(device, register);
         return hd_error(-EIO, "injected: registration failed");
     }
     return device->inner->ops->slab_add(device->inner, slab);
@@ -106,7 +111,7 @@ static int inner_frame(void *arg, const struct hd_frame *frame, const void *payl
 static void report(struct fault_ep *ep, uint64_t cookie, int status)
 {
     ep->base.sink.done(ep->base.sink.arg, cookie, status);
-    if (strikes(ep, ep->base.device->conf->fault_duplicate_rate))
+    if (STRIKES(ep, duplicate))
         ep->base.sink.done(ep->base.sink.arg, cookie, status);
 }
 
@@ -159,6 +164,16 @@ static int fault_answer(struct hd_ep *ep, const uint8_t *address, size_t length,
     return err;
 }
 
+static int fault_reply(struct hd_ep *ep, uint8_t *address, uint16_t *length)
+{
+    return of(ep)->inner->ops->reply(of(ep)->inner, address, length);
+}
+
+static int fault_learn(struct hd_ep *ep, const uint8_t *address, size_t length)
+{
+    return of(ep)->inner->ops->learn(of(ep)->inner, address, length);
+}
+
 static int fault_finish(struct hd_ep *ep, int64_t deadline)
 {
     int err = of(ep)->inner->ops->finish(of(ep)->inner, deadline);
@@ -173,27 +188,28 @@ static int fault_locate(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *
 
 /* ---- traffic ---- */
 
+/* Any bit but those of the length, by which a transport frames records. */
 static void turn_a_bit(uint64_t *random, struct hd_frame *frame, unsigned char *payload)
 {
-    uint64_t bit = hd_random_next(random) % (8 * (sizeof(*frame) + frame->length));
+    uint64_t bit = hd_random_next(random) % (8 * (sizeof(*frame) + frame->length - sizeof(frame->length)));
+    uint64_t byte = bit / 8 < offsetof(struct hd_frame, length) ? bit / 8 : bit / 8 + sizeof(frame->length);
     unsigned char mask = (unsigned char)(1U << bit % 8);
-    if (bit / 8 >= sizeof(*frame))
-        payload[bit / 8 - sizeof(*frame)] ^= mask;
-    else if (bit / 8 < offsetof(struct hd_frame, length) || bit / 8 >= offsetof(struct hd_frame, id))
-        ((unsigned char *)frame)[bit / 8] ^= mask; /* the length stays: a transport frames records by it */
+    if (byte < sizeof(*frame))
+        ((unsigned char *)frame)[byte] ^= mask;
+    else
+        payload[byte - sizeof(*frame)] ^= mask;
 }
 
 static int fault_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
 {
     struct fault_ep *ep = of(base);
-    const struct hd_conf *conf = base->device->conf;
-    if (ep->dropped || strikes(ep, conf->fault_drop_rate)) {
+    if (ep->dropped || STRIKES(ep, drop)) {
         ep->dropped = true;
         return hd_error(-ECONNRESET, "injected: link dropped");
     }
-    if (strikes(ep, conf->fault_slow_rate))
+    if (STRIKES(ep, slow))
         return -EAGAIN;
-    if (!strikes(ep, conf->fault_corrupt_rate))
+    if (!STRIKES(ep, corrupt))
         return ep->inner->ops->send(ep->inner, frame, payload);
     struct hd_frame bad = *frame;
     if (frame->length)
@@ -216,7 +232,7 @@ static int fault_rma(struct hd_ep *base, const struct hd_rma *rma, bool put)
         ep->done = more;
         ep->done_room = room;
     }
-    if (strikes(ep, base->device->conf->fault_error_rate)) {
+    if (STRIKES(ep, error)) {
         ep->done[ep->done_count++] = (struct completion){rma->cookie, -EIO};
         return 0;
     }
@@ -249,7 +265,7 @@ static int fault_progress(struct hd_ep *base, int budget)
     if (held_up(ep))
         return 0;
     ep->delayed_until = 0;
-    if (ep->inner->ops->pending(ep->inner) && strikes(ep, base->device->conf->fault_delay_rate)) {
+    if (ep->inner->ops->pending(ep->inner) && STRIKES(ep, delay)) {
         ep->delayed_until = hd_now() + base->device->conf->fault_delay_time;
         return 0;
     }
@@ -326,6 +342,7 @@ const struct hd_transport_ops hd_fault_ops = {
     .name = "fault",
     .device_open = fault_open,
     .device_close = fault_close_device,
+    .hardware = fault_hardware,
     .slab_add = fault_slab_add,
     .slab_remove = fault_slab_remove,
     .describe = fault_describe,
@@ -333,6 +350,8 @@ const struct hd_transport_ops hd_fault_ops = {
     .ep_create = fault_create,
     .offer = fault_offer,
     .answer = fault_answer,
+    .reply = fault_reply,
+    .learn = fault_learn,
     .finish = fault_finish,
     .locate = fault_locate,
     .send = fault_send,

@@ -324,7 +324,10 @@ static int bring_up(struct greeting *g, struct hd_device *device, const char *ad
         unprepare(link, ep);
         return err ? err : fall_back(g, result, g->step.reason);
     }
-    err = ep->ops->finish(ep, g->deadline);
+    const struct hd_offer *theirs = &g->step.offers[0]; /* empty if the transport's server has nothing to say */
+    err = ep->ops->learn(ep, theirs->blob, theirs->length);
+    if (!err)
+        err = ep->ops->finish(ep, g->deadline);
     if (err) {
         unprepare(link, ep);
         return decline(g, result, HD_NOTE_CONFIRM, hd_last_error());
@@ -376,7 +379,10 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
     struct hd_ep *ep;
     int err = device ? prepare(g, device, "", g->step.token, false, &link, &ep)
                      : hd_error(-EOPNOTSUPP, "transport %s is not in use here", chosen->name);
-    if (!err && (err = ep->ops->answer(ep, chosen->blob, chosen->length, g->deadline)))
+    struct hd_note answer = {.kind = HD_NOTE_ANSWER}, *confirm = &g->step;
+    struct hd_offer *mine = &answer.offers[0];
+    if (!err && ((err = ep->ops->answer(ep, chosen->blob, chosen->length, g->deadline)) ||
+                 (err = ep->ops->reply(ep, mine->blob, &mine->length))))
         unprepare(link, ep);
     if (err) {
         char reason[HD_CAUSE_MAX];
@@ -384,7 +390,8 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
         err = refuse_choice(g, reason);
         return err ? err : fall_back(g, result, reason);
     }
-    struct hd_note answer = {.kind = HD_NOTE_ANSWER}, *confirm = &g->step;
+    memcpy(mine->name, chosen->name, sizeof(mine->name));
+    answer.offer_count = mine->length > 0;
     err = put(g, &answer);
     if (!err)
         err = get(g, HD_NOTE_CONFIRM, confirm);
@@ -494,7 +501,7 @@ static int end(struct greeting *g, const char *who, int err, struct hd_connect_r
     if (!err)
         *to = *result;
     free(g);
-    return err && err != -EOPNOTSUPP ? hd_error_context(err, "%s", who) : err;
+    return err ? hd_error_context(err, "%s", who) : 0;
 }
 
 static int check(struct hd_engine *engine, const struct hd_connect_result *result)
@@ -510,6 +517,7 @@ int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout, 
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     struct greeting *g = begin(engine, fd, timeout);
     if (!g)
         return -ENOMEM;
@@ -527,6 +535,7 @@ int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_lengt
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     if (prefix_length > HD_UNREAD_MAX)
         return hd_error(-EINVAL, "at most %d bytes can have been read before", HD_UNREAD_MAX);
     struct greeting *g = begin(engine, fd, timeout);

@@ -132,11 +132,13 @@ struct hd_stream {
 
 enum hd_rndv_side { HD_RNDV_TX, HD_RNDV_RX };
 
+#define HD_RNDV_UNSENT (-1) /* a sender's mode before it is announced: the peer cannot speak of it yet */
+
 /* A transfer by rendezvous, at either end. */
 struct hd_rndv {
     uint32_t handle, peer_handle;
     enum hd_rndv_side side;
-    int mode; /* HD_MODE_*; 0 until decided */
+    int mode; /* HD_MODE_*; 0 until decided; a receiver's is the negative of the sender's wish until it starts */
     hd_buf *buf;
     size_t offset, length; /* where in the buffer (from base), how much */
     uint64_t key, address; /* of the peer's memory */
@@ -238,6 +240,8 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
 
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side);
 void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv);
+/* Sender: how a message of this length should move, as an HD_MODE_*. */
+int hd_rndv_wish(const struct hd_link *link, size_t length);
 /* Sender: fills what the peer must know; `wish` is an HD_MODE_*. */
 void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts);
 /* Receiver: what the peer offers. -EPROTO if it makes no sense. */

@@ -60,4 +60,9 @@ void hd_ring_disarm(struct hd_ep *ep);
 int hd_ring_event_fd(struct hd_ep *ep);
 void hd_ring_close(struct hd_ep *ep);
 
+/* What a transport over rings has of them in its table. */
+#define HD_RING_OPERATIONS                                                                                             \
+    .send = hd_ring_send, .progress = hd_ring_progress, .pending = hd_ring_pending, .wait = hd_ring_wait,              \
+    .wake = hd_ring_wake, .arm = hd_ring_arm, .disarm = hd_ring_disarm, .event_fd = hd_ring_event_fd
+
 #endif

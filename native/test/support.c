@@ -2,6 +2,7 @@
 #include "support.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -161,6 +162,33 @@ uint64_t counter(hd_engine *engine, const char *name)
     uint64_t value;
     assert_ok(hd_stats_get(engine, name, &value));
     return value;
+}
+
+int open_descriptors(void)
+{
+    int count = -1; /* the folder's own */
+    DIR *folder = opendir("/proc/self/fd");
+    assert_non_null(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        char target[64] = "";
+        if (entry->d_name[0] == '.' || readlinkat(dirfd(folder), entry->d_name, target, sizeof(target) - 1) < 0)
+            continue;
+        count += !strstr(target, "howdah-slab");
+    }
+    closedir(folder);
+    return count;
+}
+
+unsigned from_environment(const char *name, unsigned fallback)
+{
+    const char *value = getenv(name);
+    return value ? (unsigned)strtoul(value, NULL, 10) : fallback;
+}
+
+int test_rounds(int rounds)
+{
+    int divisor = (int)from_environment("HOWDAH_TEST_DIVISOR", 1);
+    return divisor > 1 ? (rounds + divisor - 1) / divisor : rounds;
 }
 
 void await_counter(hd_engine *engine, const char *name, uint64_t value)

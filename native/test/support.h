@@ -65,6 +65,15 @@ bool filled(const void *data, size_t length, uint64_t seed);
 
 uint64_t counter(hd_engine *engine, const char *name);
 
+/* How many descriptors this process has, but for those of slabs: engines keep these, and count them as pinned. */
+int open_descriptors(void);
+
+/* A number from the environment: how many schedules, seeds, links. Never how long. */
+unsigned from_environment(const char *name, unsigned fallback);
+
+/* `rounds`, or fewer where everything is slow: HOWDAH_TEST_DIVISOR divides it. */
+int test_rounds(int rounds);
+
 /* Waits until a counter has the value; fails if that takes too long. */
 void await_counter(hd_engine *engine, const char *name, uint64_t value);
 

@@ -99,16 +99,9 @@ static void bury(hd_engine *engine, hd_queue *queue, hd_link *link, pid_t pid, i
     close(fd);
 }
 
-static void skip_self(void)
-{
-    if (strcmp(test_transport, "self") == 0)
-        skip(); /* there is only one process */
-}
-
 static void a_killed_sender_ends_the_stream(void **state)
 {
     (void)state;
-    skip_self();
     for (int round = 0; round < 8; round++) {
         int fds[2];
         hd_queue *queue;
@@ -133,7 +126,6 @@ static void a_killed_sender_ends_the_stream(void **state)
 static void a_killed_server_ends_every_fetch(void **state)
 {
     (void)state;
-    skip_self();
     for (int round = 0; round < 8; round++) {
         int fds[2], started = 0, failed = 0;
         hd_queue *queue;
@@ -165,7 +157,6 @@ static void a_killed_server_ends_every_fetch(void **state)
 static void a_thread_that_sleeps_learns_of_it(void **state)
 {
     (void)state;
-    skip_self();
     int fds[2];
     hd_queue *queue;
     hd_link *link;

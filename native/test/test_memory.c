@@ -28,7 +28,8 @@ static void buffers_do_not_overlap_and_come_back(void **state)
     const char *const options[] = {"memory.slab.size=1m", "memory.limit=256m", NULL};
     hd_engine *engine = test_engine(options);
     uint64_t random = 7;
-    for (int round = 0; round < 30000; round++) {
+    int rounds = test_rounds(30000);
+    for (int round = 0; round < rounds; round++) {
         int i = (int)(hd_random_next(&random) % COUNT);
         if (bufs[i]) {
             assert_true(filled(hd_buf_data(bufs[i]), hd_buf_length(bufs[i]), (uint64_t)i));
@@ -123,7 +124,8 @@ static void references_and_lengths(void **state)
 static void *churn(void *arg)
 {
     hd_buf *bufs[16] = {NULL};
-    for (int i = 0; i < 20000; i++) {
+    int rounds = test_rounds(20000);
+    for (int i = 0; i < rounds; i++) {
         hd_buf_unref(bufs[i % 16]);
         if (hd_buf_alloc(arg, (size_t)(i * 37 % 5000) + 1, &bufs[i % 16]))
             return (void *)1;

@@ -95,6 +95,32 @@ static void the_protocol_is_counted(void **state)
     pair_close(&pair);
 }
 
+static void auto_goes_by_size(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"rendezvous.protocol=auto", "rendezvous.write.max=100000", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    send_filled(client, 100000, 1);
+    recv_filled(server, 100000, 1);
+    await_counter(pair.a, "messages.write", 1);
+    send_filled(client, 100001, 2);
+    recv_filled(server, 100001, 2);
+    await_counter(pair.a, "messages.read", 1);
+    assert_int_equal(counter(pair.a, "messages.write"), 1);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    struct hd_stream_params params = {.size = sizeof(params), .protocol = HD_PROTOCOL_READ};
+    pair_stream(&pair, &params, &client, &server); /* who asks for one gets it */
+    send_filled(client, 100000, 3);
+    recv_filled(server, 100000, 3);
+    await_counter(pair.a, "messages.read", 2);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 /* ---- order and flow control ---- */
 
 struct flood {
@@ -134,7 +160,7 @@ static void many_messages_keep_their_order(void **state)
     const char *const options[] = {"stream.window=64k", "link.credits=32", NULL};
     pair_open(&pair, options);
     pair_stream(&pair, NULL, &client, &server);
-    struct flood flood = {client, 20000};
+    struct flood flood = {client, (unsigned)test_rounds(20000)};
     pthread_create(&thread, NULL, flood_run, &flood);
     for (unsigned i = 0; i < flood.count; i++)
         recv_filled(server, flood_size(i), i);
@@ -194,7 +220,8 @@ static void *echo_run(void *arg)
 static void *ask_run(void *arg)
 {
     hd_stream *stream = arg;
-    for (unsigned i = 0; i < 300; i++) {
+    unsigned rounds = (unsigned)test_rounds(300);
+    for (unsigned i = 0; i < rounds; i++) {
         size_t length = flood_size(i) + 1;
         char *data = malloc(length);
         fill(data, length, i);
@@ -240,14 +267,15 @@ static void thousands_of_streams(void **state)
     enum { COUNT = 3000 };
     struct pair pair;
     static hd_stream *client[COUNT], *server[COUNT];
+    int count = test_rounds(COUNT);
     pair_open(&pair, NULL);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         pair_stream(&pair, NULL, &client[i], &server[i]);
-    for (int i = 0; i < COUNT; i++)
+    for (int i = 0; i < count; i++)
         send_filled(client[i], 100, (uint64_t)i);
-    for (int i = COUNT; i-- > 0;)
+    for (int i = count; i-- > 0;)
         recv_filled(server[i], 100, (uint64_t)i);
-    for (int i = 0; i < COUNT; i++) {
+    for (int i = 0; i < count; i++) {
         hd_stream_close(client[i]);
         hd_stream_close(server[i]);
     }
@@ -599,6 +627,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(messages_of_all_sizes_by_copy),
         cmocka_unit_test(messages_with_smallest_limits),
         cmocka_unit_test(the_protocol_is_counted),
+        cmocka_unit_test(auto_goes_by_size),
         cmocka_unit_test(many_messages_keep_their_order),
         cmocka_unit_test(a_full_window_stops_only_its_stream),
         cmocka_unit_test(threads_with_streams_of_their_own_share_a_link),

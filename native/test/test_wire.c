@@ -55,7 +55,8 @@ static void notes_survive_the_wire(void **state)
 static void every_cut_and_every_flip_is_survived(void **state)
 {
     (void)state;
-    uint8_t bytes[sizeof(struct hd_note_head) + HD_BODY_MAX], copy[sizeof(bytes)];
+    uint8_t bytes[sizeof(struct hd_note_head) + HD_BODY_MAX],
+        copy[sizeof(bytes)] = {0}; /* beyond the note: a flip can make it longer */
     struct hd_note note = sample(HD_NOTE_CLIENT), back;
     size_t length = hd_note_encode(&note, bytes), body = length - sizeof(struct hd_note_head);
     for (size_t cut = 0; cut < body; cut++) {

@@ -6,6 +6,7 @@
  * The engine: memory, transports, links and communication threads of a process. One per process is the intended use;
  * several work, and tests do that.
  */
+#include <howdah/affinity.h>
 #include <howdah/base.h>
 
 #ifdef __cplusplus
@@ -50,6 +51,15 @@ HD_API int hd_engine_unlisten(hd_engine *engine, const char *name);
 /** A transport of this build. Returns its name for i = 0, 1, ..., NULL behind the last. `why` (may be NULL) is set
  *  to "" if it can be used in this process, else to the cause in words. */
 HD_API const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why);
+
+/** What binds the engine's threads, by the options affinity.*; never NULL and valid as long as the engine. A thread of
+ *  the program whose work is communication declares that by hd_affinity_enter_communication(), and takes it back by
+ *  hd_affinity_leave(). */
+HD_API hd_affinity *hd_engine_affinity(hd_engine *engine);
+
+/** The affinity in force, for people: "o2ocs for mlx5_0, 10 sets: 0-7 8-15 ...", or "none" with the reason. Valid as
+ *  long as the engine. */
+HD_API const char *hd_engine_affinity_text(hd_engine *engine);
 
 /** Remembers that a thing of this kind (a hash of protocol and method, say) took `bytes`. */
 HD_API void hd_size_record(hd_engine *engine, uint64_t kind, size_t bytes);
