@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
+.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,10 +18,13 @@ whole: prepare ## check that each patched module compiles as a whole
 native: prepare ## build the engine and run its tests
 	@ci/native
 
+engine: prepare ## build the engine and its tools, without running tests
+	@ci/native --build
+
 java: patches ## build our Java
 	@ci/java
 
-dist: java ## build the distribution tree and tarball, build/dist/
+dist: java engine ## build the distribution tree and tarball, build/dist/
 	@ci/dist
 
 stock: dist ## build the same tree with official jars only, build/stock/

@@ -35,7 +35,8 @@ resolve_jars() {
     else
         copy_jars "$JARS" dist/hadoop,dist/spark,dist/tests
         ours=$(our_modules)
-        [ -z "$ours" ] || copy_jars "$JARS" "$ours" -DincludeScope=runtime -DexcludeGroupIds=io.howdah \
+        # compile: so that Maven finds a module that another one depends on.
+        [ -z "$ours" ] || copy_jars "$JARS" "$ours" compile -DincludeScope=runtime -DexcludeGroupIds=io.howdah \
             -DoutputDirectory="$JARS/howdah"
     fi
     check_sums "$JARS"/*/

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <strings.h>
 
+#include <howdah/tuning.h>
+
 #include "util.h"
 
 extern char **environ;
@@ -256,7 +258,8 @@ static int store(struct hd_conf *conf, const struct row *row, const char *text)
     return store_number(row, at, text);
 }
 
-static int set_row(struct hd_conf *conf, const struct row *row, const char *name, const char *value, const char *where)
+static int set_row(struct hd_conf *conf, const struct row *row, const char *name, const char *value, const char *where,
+                   enum hd_conf_level level)
 {
     int err = store(conf, row, value);
     if (err == -ERANGE)
@@ -266,6 +269,8 @@ static int set_row(struct hd_conf *conf, const struct row *row, const char *name
         return hd_error(err, "%s=%s (from %s) is not a value of this option; it takes %s, for example %s", name, value,
                         where, row->pub.range, row->pub.default_value);
     snprintf(conf->origin[row - rows], sizeof(conf->origin[0]), "%s", where);
+    conf->level[row - rows] = (uint8_t)level;
+    conf->reason[row - rows] = NULL;
     return 0;
 }
 
@@ -274,10 +279,16 @@ hd_conf *hd_conf_create(void)
     struct hd_conf *conf = calloc(1, sizeof(*conf));
     if (!conf)
         return NULL;
-    for (size_t i = 0; i < HD_OPT_COUNT; i++)
-        if (set_row(conf, &rows[i], rows[i].pub.key, rows[i].pub.default_value, "default"))
-            abort(); /* a default outside of its own range: found by the first test that runs */
+    hd_conf_reset(conf, HD_FROM_EXPLICIT);
     return conf;
+}
+
+void hd_conf_reset(hd_conf *conf, enum hd_conf_level level)
+{
+    for (size_t i = 0; i < HD_OPT_COUNT; i++)
+        if (conf->level[i] <= level &&
+            set_row(conf, &rows[i], rows[i].pub.key, rows[i].pub.default_value, "default", HD_FROM_DEFAULT))
+            abort(); /* a default outside of its own range: found by the first test that runs */
 }
 
 void hd_conf_destroy(hd_conf *conf)
@@ -291,11 +302,26 @@ int hd_conf_set(hd_conf *conf, const char *key, const char *value, const char *w
         return hd_error(-EINVAL, "conf, key and value are needed");
     const struct row *row = find(key);
     if (row)
-        return set_row(conf, row, key, value, where ? where : "the program");
+        return set_row(conf, row, key, value, where ? where : "the program",
+                       conf->environment_read ? HD_FROM_EXPLICIT : HD_FROM_CONFIGURATION);
     size_t how_far;
     row = nearest(key, false, &how_far);
     return hd_error(-ENOENT, "%s (from %s) is not an option; the nearest one is %s", key, where ? where : "the program",
                     row->pub.key);
+}
+
+int hd_conf_offer(hd_conf *conf, const char *key, const char *value, const char *where, enum hd_conf_level level,
+                  const char *reason)
+{
+    const struct row *row = find(key);
+    if (!row)
+        return hd_error(-ENOENT, "%s (from %s) is not an option", key, where);
+    if (conf->level[row - rows] > level)
+        return 0;
+    int err = set_row(conf, row, key, value, where, level);
+    if (!err)
+        conf->reason[row - rows] = reason;
+    return err;
 }
 
 /* The scripts around us have HOWDAH_ variables of their own; only what is nearly an option is taken for a mistake. */
@@ -303,7 +329,7 @@ static int read_variable(hd_conf *conf, const char *name, const char *value)
 {
     for (size_t i = 0; i < HD_OPT_COUNT; i++)
         if (strcmp(rows[i].pub.env, name) == 0)
-            return set_row(conf, &rows[i], name, value, "the environment");
+            return set_row(conf, &rows[i], name, value, "the environment", HD_FROM_ENVIRONMENT);
     size_t how_far;
     const struct row *row = nearest(name, true, &how_far);
     if (how_far > 2)
@@ -313,6 +339,7 @@ static int read_variable(hd_conf *conf, const char *name, const char *value)
 
 int hd_conf_read_environment(hd_conf *conf)
 {
+    conf->environment_read = true;
     for (char **entry = environ; *entry; entry++) {
         const char *equals = strchr(*entry, '=');
         char name[80];
@@ -371,4 +398,10 @@ const char *hd_conf_origin(const hd_conf *conf, const char *key)
 {
     const struct row *row = find(key);
     return row ? conf->origin[row - rows] : NULL;
+}
+
+const char *hd_conf_reason(const hd_conf *conf, const char *key)
+{
+    const struct row *row = find(key);
+    return row ? conf->reason[row - rows] : NULL;
 }

@@ -32,7 +32,27 @@ struct hd_conf {
 #define HD_CHOICE(name, field, def, words, help)          int field;
 #define HD_TEXT(name, field, def, help)                   char field[HD_TEXT_MAX];
 #include "options.def"
-    char origin[HD_OPT_COUNT][64];
+    char origin[HD_OPT_COUNT][192];
+    const char *reason[HD_OPT_COUNT]; /* of values from the tuning table, else NULL */
+    uint8_t level[HD_OPT_COUNT];      /* enum hd_conf_level */
+    bool environment_read;
 };
+
+/* Where a value may come from, in rising precedence. */
+enum hd_conf_level {
+    HD_FROM_DEFAULT,
+    HD_FROM_TABLE,
+    HD_FROM_PROFILE,
+    HD_FROM_CONFIGURATION,
+    HD_FROM_ENVIRONMENT,
+    HD_FROM_EXPLICIT
+};
+
+/* Sets an option unless its value comes from a higher level. `reason` is not copied. Errors as hd_conf_set(). */
+int hd_conf_offer(hd_conf *conf, const char *key, const char *value, const char *where, enum hd_conf_level level,
+                  const char *reason);
+
+/* Puts every option whose value comes from this level or below back to its default. */
+void hd_conf_reset(hd_conf *conf, enum hd_conf_level level);
 
 #endif

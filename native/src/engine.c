@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "link.h"
+#include "tuning.h"
 
 #define GRACE ((int64_t)2000000000) /* how long closing waits for peers to let go of our memory */
 
@@ -45,6 +46,7 @@ void hd_engine_unref(struct hd_engine *engine)
     pthread_mutex_destroy(&engine->io_lock);
     pthread_cond_destroy(&engine->link_gone);
     pthread_cond_destroy(&engine->io_work);
+    hd_affinity_destroy(engine->affinity);
     hd_arena_release(engine->arena);
     free(engine);
 }
@@ -103,10 +105,11 @@ static void slab_remove(void *arg, struct hd_slab *slab)
 }
 
 /* Opens a transport if the configuration wants it. Only a transport named by the user must work. */
-static int device_add(struct hd_engine *engine, const struct hd_transport_ops *ops, bool named)
+static int device_add(struct hd_engine *engine, const struct hd_transport_ops *ops, bool named, char why[256])
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
+                               .engine = engine,
                                .arena = engine->arena,
                                .stats = engine->stats,
                                .engine_id = engine->id,
@@ -116,7 +119,8 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
     if (err && named)
         return hd_error_context(-EINVAL, "transport %s was asked for and cannot be used", ops->name);
     if (err) {
-        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, hd_last_error());
+        snprintf(why, 256, "%s", hd_last_error());
+        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, why);
         return 0;
     }
     struct hd_slab_user user = {.add = slab_add, .remove = slab_remove, .arg = device};
@@ -136,7 +140,7 @@ static int devices_open(struct hd_engine *engine)
         if (choice != HD_TR_AUTO && !named)
             continue;
         found = true;
-        int err = device_add(engine, ops, named);
+        int err = device_add(engine, ops, named, engine->obstacles[i]);
         if (err)
             return err;
     }
@@ -155,8 +159,10 @@ const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why)
     const struct hd_transport_ops *ops = hd_transport_at(i);
     if (!ops || !why)
         return ops ? ops->name : NULL;
-    *why = ops->probe ? ops->probe() : NULL;
-    if (!*why)
+    *why = engine->obstacles[i];
+    if (!**why && ops->probe)
+        *why = ops->probe();
+    if (!*why || !**why)
         *why = "switched off by " HD_KEY_PREFIX "transport";
     for (unsigned d = 0; d < engine->device_count; d++) {
         struct hd_device *device = engine->devices[d];
@@ -166,6 +172,61 @@ const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why)
     return ops->name;
 }
 
+/* ---- affinity ---- */
+
+static void affinity_say(void *arg, const char *line)
+{
+    hd_log(arg, HD_LOG_WARN, "%s", line);
+}
+
+/* The RDMA device that the engine has opened; the first, if several transports have one. */
+static const char *hardware(struct hd_engine *engine)
+{
+    for (unsigned i = 0; i < engine->device_count; i++) {
+        struct hd_device *device = engine->devices[i]->inner ? engine->devices[i]->inner : engine->devices[i];
+        const char *name = device->ops->hardware(device);
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
+static int affinity_open(struct hd_engine *engine)
+{
+    struct hd_counters *now = engine->stats->now;
+    struct hd_affinity_words words = {&now->affinity_hits, &now->affinity_misses, &now->affinity_bound,
+                                      &now->affinity_refused};
+    const char *device = hardware(engine);
+    struct hd_affinity_setup setup = {.policy = engine->conf.affinity_policy,
+                                      .device = device,
+                                      .socket = engine->conf.affinity_socket,
+                                      .topology = engine->conf.affinity_topology,
+                                      .rdma = device != NULL,
+                                      .threads = (enum hd_affinity_threads)engine->conf.affinity_threads,
+                                      .say = affinity_say,
+                                      .say_arg = engine,
+                                      .words = &words,
+                                      .text = engine->affinity_text,
+                                      .text_size = sizeof(engine->affinity_text)};
+    int err = hd_affinity_open(&setup, &engine->affinity);
+    if (err)
+        return hd_error_context(err, HD_KEY_PREFIX "affinity.policy=%s (from %s) cannot be followed", setup.policy,
+                                hd_conf_origin(&engine->conf, HD_KEY_PREFIX "affinity.policy"));
+    engine->binds = hd_affinity_sets(engine->affinity) ? engine->affinity : NULL;
+    hd_log(engine, HD_LOG_INFO, "affinity: %s", engine->affinity_text);
+    return 0;
+}
+
+hd_affinity *hd_engine_affinity(hd_engine *engine)
+{
+    return engine->affinity;
+}
+
+const char *hd_engine_affinity_text(hd_engine *engine)
+{
+    return engine->affinity_text;
+}
+
 /* ---- life ---- */
 
 static int read_conf(struct hd_engine *engine, const hd_conf *given)
@@ -173,10 +234,15 @@ static int read_conf(struct hd_engine *engine, const hd_conf *given)
     hd_conf *conf = given ? NULL : hd_conf_create();
     if (!given && !conf)
         return hd_error(-ENOMEM, "out of memory");
+    char note[600];
     int err = conf ? hd_conf_read_environment(conf) : 0;
     if (!err)
         engine->conf = given ? *given : *conf;
     hd_conf_destroy(conf);
+    if (!err)
+        err = hd_conf_tune(&engine->conf, note, sizeof(note));
+    if (!err && note[0])
+        hd_log(engine, HD_LOG_WARN, "%s", note);
     return err;
 }
 
@@ -249,6 +315,8 @@ int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
     engine->spinners_max = engine->conf.poll_spinners ? (int)engine->conf.poll_spinners : half > 1 ? half : 1;
     err = devices_open(engine);
     if (!err)
+        err = affinity_open(engine);
+    if (!err)
         err = hd_comm_start(engine);
     if (!err)
         err = hd_io_start(engine);
@@ -262,6 +330,24 @@ int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
     return 0;
 }
 
+static void links_doom(struct hd_engine *engine)
+{
+    for (struct hd_link *link;;) {
+        pthread_mutex_lock(&engine->lock);
+        struct hd_list *n = engine->links.next;
+        while (n != &engine->links && atomic_load(&hd_container(n, struct hd_link, in_engine)->error))
+            n = n->next;
+        link = n == &engine->links ? NULL : hd_link_ref(hd_container(n, struct hd_link, in_engine));
+        pthread_mutex_unlock(&engine->lock); /* a link's lock comes first */
+        if (!link)
+            return;
+        hd_link_lock(link);
+        hd_link_doom(link, -ESHUTDOWN, "the engine was closed");
+        hd_link_unlock(link);
+        hd_link_put(link);
+    }
+}
+
 /* Ends every link. @return links whose peers did not let go of our memory in time. */
 static int links_close(struct hd_engine *engine)
 {
@@ -271,22 +357,10 @@ static int links_close(struct hd_engine *engine)
     until.tv_nsec = deadline % 1000000000;
     pthread_mutex_lock(&engine->lock);
     for (int late = 0; !hd_list_empty(&engine->links) && !late;) {
-        bool closed_one = false;
-        for (struct hd_list *n = engine->links.next; n != &engine->links; n = n->next) {
-            struct hd_link *link = hd_container(n, struct hd_link, in_engine);
-            if (atomic_load(&link->error))
-                continue;
-            hd_link_ref(link);
-            pthread_mutex_unlock(&engine->lock); /* a link's lock comes first */
-            hd_link_lock(link);
-            hd_link_doom(link, -ESHUTDOWN, "the engine was closed");
-            hd_link_unlock(link);
-            hd_link_put(link);
-            pthread_mutex_lock(&engine->lock);
-            closed_one = true;
-            break; /* the list may have changed */
-        }
-        if (!closed_one)
+        pthread_mutex_unlock(&engine->lock);
+        links_doom(engine);
+        pthread_mutex_lock(&engine->lock);
+        if (!hd_list_empty(&engine->links))
             late = pthread_cond_timedwait(&engine->link_gone, &engine->lock, &until);
     }
     int left = 0;
@@ -322,6 +396,14 @@ static void services_close(struct hd_engine *engine)
     }
 }
 
+void hd_engine_stop(hd_engine *engine)
+{
+    atomic_store(&engine->closing, true);
+    services_close(engine);
+    links_doom(engine);
+    wake_queues(engine);
+}
+
 void hd_engine_destroy(hd_engine *engine)
 {
     if (!engine)
@@ -332,6 +414,7 @@ void hd_engine_destroy(hd_engine *engine)
     wake_queues(engine);
     hd_io_stop(engine);
     hd_comm_stop(engine);
+    hd_affinity_close(engine->affinity);
     hd_stats_unlink(engine->stats);
     if (left) {
         /* A stopped peer may still write into our memory once it goes on: better leak it than have it reused. */
@@ -353,6 +436,11 @@ int hd_buf_alloc(hd_engine *engine, size_t size, hd_buf **buf)
 int hd_stats_get(hd_engine *engine, const char *name, uint64_t *value)
 {
     return hd_stats_read(engine->stats, name, value);
+}
+
+int hd_stats_at(hd_engine *engine, size_t i, const char **name, uint64_t *value)
+{
+    return hd_stats_read_at(engine->stats, i, name, value);
 }
 
 const char *hd_stats_path(hd_engine *engine)

@@ -15,6 +15,7 @@
 #include <howdah/engine.h>
 #include <howdah/queue.h>
 
+#include "affinity/affinity.h"
 #include "predict.h"
 #include "transport.h"
 
@@ -29,7 +30,11 @@ struct hd_engine {
     struct hd_arena *arena;
     struct hd_predict predict;
     struct hd_device *devices[HD_DEVICES_MAX];
+    char obstacles[HD_DEVICES_MAX][256]; /* why a transport that was wanted is not open; by its place in the list */
     unsigned device_count;
+    hd_affinity *affinity;
+    hd_affinity *binds; /* the same, or NULL if it has no sets: then entering costs one comparison */
+    char affinity_text[256];
     atomic_bool closing;
 
     pthread_mutex_t lock;
@@ -57,6 +62,13 @@ struct hd_engine {
 
 void hd_log(struct hd_engine *engine, enum hd_log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* At the beginning of every call in which a thread may work for the engine. */
+static inline void hd_enter(struct hd_engine *engine)
+{
+    if (engine->binds)
+        hd_affinity_enter(engine->binds);
+}
 
 struct hd_engine *hd_engine_ref(struct hd_engine *engine);
 void hd_engine_unref(struct hd_engine *engine);

@@ -67,6 +67,11 @@ static void fault_close_device(struct hd_device *device)
     free(device->data);
 }
 
+static const char *fault_hardware(struct hd_device *device)
+{
+    return device->inner->ops->hardware(device->inner);
+}
+
 static int fault_slab_add(struct hd_device *device, struct hd_slab *slab)
 {
     struct fault_device *own = device->data;
@@ -157,6 +162,16 @@ static int fault_answer(struct hd_ep *ep, const uint8_t *address, size_t length,
     int err = of(ep)->inner->ops->answer(of(ep)->inner, address, length, deadline);
     copy_facts(of(ep));
     return err;
+}
+
+static int fault_reply(struct hd_ep *ep, uint8_t *address, uint16_t *length)
+{
+    return of(ep)->inner->ops->reply(of(ep)->inner, address, length);
+}
+
+static int fault_learn(struct hd_ep *ep, const uint8_t *address, size_t length)
+{
+    return of(ep)->inner->ops->learn(of(ep)->inner, address, length);
 }
 
 static int fault_finish(struct hd_ep *ep, int64_t deadline)
@@ -327,6 +342,7 @@ const struct hd_transport_ops hd_fault_ops = {
     .name = "fault",
     .device_open = fault_open,
     .device_close = fault_close_device,
+    .hardware = fault_hardware,
     .slab_add = fault_slab_add,
     .slab_remove = fault_slab_remove,
     .describe = fault_describe,
@@ -334,6 +350,8 @@ const struct hd_transport_ops hd_fault_ops = {
     .ep_create = fault_create,
     .offer = fault_offer,
     .answer = fault_answer,
+    .reply = fault_reply,
+    .learn = fault_learn,
     .finish = fault_finish,
     .locate = fault_locate,
     .send = fault_send,

@@ -165,6 +165,7 @@ static int may_fetch(struct hd_link *link)
 
 int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_params *p, hd_fetch **out)
 {
+    hd_enter(link->engine);
     int err = check_params(service, p);
     struct hd_fetch *f = err ? NULL : create(link, true, service, strlen(service), p->name, p->name_length);
     if (!f)
@@ -449,11 +450,10 @@ static int post_segment(struct hd_link *link, struct hd_fetch *f)
     struct hd_rndv *rndv = hd_rndv_create(link, HD_RNDV_TX);
     if (!rndv)
         return -ENOMEM;
-    int wish = link->engine->conf.rendezvous_protocol;
     rndv->buf = hd_buf_ref(f->chunk);
     rndv->offset = f->chunk_offset;
     rndv->length = f->chunk_length;
-    hd_rndv_describe(link, rndv, wish ? wish : HD_MODE_READ, &segment.rts);
+    hd_rndv_describe(link, rndv, hd_rndv_wish(link, (size_t)f->total), &segment.rts);
     int err = hd_link_post(link, HD_FRAME_SEGMENT, f->handle, rndv->handle, &segment, sizeof(segment));
     if (err) {
         hd_rndv_free(link, rndv);
@@ -546,6 +546,7 @@ static void answer(struct hd_fetch *f)
 static int reply(struct hd_fetch *f, void (*how)(struct hd_fetch *f))
 {
     struct hd_link *link = hd_link_ref(f->link);
+    hd_enter(link->engine);
     hd_link_lock(link);
     bool up = begin_answer(f);
     if (up)

@@ -324,7 +324,10 @@ static int bring_up(struct greeting *g, struct hd_device *device, const char *ad
         unprepare(link, ep);
         return err ? err : fall_back(g, result, g->step.reason);
     }
-    err = ep->ops->finish(ep, g->deadline);
+    const struct hd_offer *theirs = &g->step.offers[0]; /* empty if the transport's server has nothing to say */
+    err = ep->ops->learn(ep, theirs->blob, theirs->length);
+    if (!err)
+        err = ep->ops->finish(ep, g->deadline);
     if (err) {
         unprepare(link, ep);
         return decline(g, result, HD_NOTE_CONFIRM, hd_last_error());
@@ -376,7 +379,10 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
     struct hd_ep *ep;
     int err = device ? prepare(g, device, "", g->step.token, false, &link, &ep)
                      : hd_error(-EOPNOTSUPP, "transport %s is not in use here", chosen->name);
-    if (!err && (err = ep->ops->answer(ep, chosen->blob, chosen->length, g->deadline)))
+    struct hd_note answer = {.kind = HD_NOTE_ANSWER}, *confirm = &g->step;
+    struct hd_offer *mine = &answer.offers[0];
+    if (!err && ((err = ep->ops->answer(ep, chosen->blob, chosen->length, g->deadline)) ||
+                 (err = ep->ops->reply(ep, mine->blob, &mine->length))))
         unprepare(link, ep);
     if (err) {
         char reason[HD_CAUSE_MAX];
@@ -384,7 +390,8 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
         err = refuse_choice(g, reason);
         return err ? err : fall_back(g, result, reason);
     }
-    struct hd_note answer = {.kind = HD_NOTE_ANSWER}, *confirm = &g->step;
+    memcpy(mine->name, chosen->name, sizeof(mine->name));
+    answer.offer_count = mine->length > 0;
     err = put(g, &answer);
     if (!err)
         err = get(g, HD_NOTE_CONFIRM, confirm);
@@ -432,6 +439,7 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
     if (prefix_length)
         memcpy(g->bytes, prefix, prefix_length);
     size_t have = prefix_length;
+    int err;
     while (have < HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have)) {
         ssize_t n = recv(g->fd, g->bytes + have, HD_MAGIC_LENGTH - have, MSG_DONTWAIT);
         if (n > 0)
@@ -442,8 +450,8 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
             return hd_error(-ECONNRESET, "the peer closed the connection before it said anything");
         else if (errno != EAGAIN && errno != EINTR)
             return hd_error(-ECONNRESET, "the connection broke: %s", strerror(errno));
-        else if (ready(g, POLLIN))
-            return -ETIMEDOUT;
+        else if ((err = ready(g, POLLIN)) != 0)
+            return err;
     }
     if (have == HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have))
         return 1;
@@ -509,6 +517,7 @@ int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout, 
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     struct greeting *g = begin(engine, fd, timeout);
     if (!g)
         return -ENOMEM;
@@ -526,6 +535,7 @@ int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_lengt
     int err = check(engine, out);
     if (err)
         return err;
+    hd_enter(engine);
     if (prefix_length > HD_UNREAD_MAX)
         return hd_error(-EINVAL, "at most %d bytes can have been read before", HD_UNREAD_MAX);
     struct greeting *g = begin(engine, fd, timeout);

@@ -240,6 +240,8 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
 
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side);
 void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv);
+/* Sender: how a message of this length should move, as an HD_MODE_*. */
+int hd_rndv_wish(const struct hd_link *link, size_t length);
 /* Sender: fills what the peer must know; `wish` is an HD_MODE_*. */
 void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts);
 /* Receiver: what the peer offers. -EPROTO if it makes no sense. */

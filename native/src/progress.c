@@ -150,6 +150,7 @@ static void link_event(struct hd_link *link)
 {
     drain(link->ep->ops->event_fd(link->ep));
     hd_link_lock(link);
+    link->ep->ops->disarm(link->ep);
     link->armed = false;
     if (hd_link_usable(link))
         hd_count(link->engine->stats, wakeups, 1);
@@ -241,6 +242,8 @@ static void *run(void *arg)
 {
     struct hd_comm *comm = arg;
     int64_t next_look = 0;
+    if (comm->engine->binds)
+        hd_affinity_enter_communication(comm->engine->binds);
     while (!atomic_load(&comm->stop)) {
         int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
         struct epoll_event events[64];

@@ -101,6 +101,7 @@ static void sleep_on(hd_queue *queue, uint32_t seen, int64_t deadline)
 
 int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t timeout)
 {
+    hd_enter(queue->engine);
     if (max == 0)
         return hd_error(-EINVAL, "room for at least one event is needed");
     int64_t deadline = hd_deadline(timeout);

@@ -153,13 +153,26 @@ bool hd_rndv_run(struct hd_link *link)
 
 /* ---- the sender ---- */
 
+static bool registered(const struct hd_link *link, const hd_buf *buf)
+{
+    return buf->slab->device[link->ep->device->index].registered;
+}
+
+int hd_rndv_wish(const struct hd_link *link, size_t length)
+{
+    const struct hd_conf *conf = &link->engine->conf;
+    if (conf->rendezvous_protocol) /* auto, read, write, copy */
+        return conf->rendezvous_protocol;
+    return length <= conf->rendezvous_write_max ? HD_MODE_WRITE : HD_MODE_READ;
+}
+
 void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts)
 {
     *rts = (struct hd_rts){.length = rndv->length, .mode = (uint32_t)wish};
     if (wish == HD_MODE_READ && (!(link->ep->caps & HD_CAP_GET) ||
                                  link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &rts->key, &rts->address)))
         rts->mode = HD_MODE_COPY;
-    if (wish == HD_MODE_WRITE && !(link->ep->caps & HD_CAP_PUT))
+    if (wish == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !registered(link, rndv->buf)))
         rts->mode = HD_MODE_COPY;
 }
 
@@ -192,8 +205,9 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts)
 {
     struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
-    bool writes = cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT);
-    if (!rndv || rndv->side != HD_RNDV_TX || rndv->mode || (!writes && cts->mode != HD_MODE_COPY))
+    bool sends = rndv && rndv->side == HD_RNDV_TX && !rndv->mode;
+    bool writes = sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf);
+    if (!sends || (!writes && cts->mode != HD_MODE_COPY))
         return hd_error(-EPROTO, "a clear-to-send that does not fit anything");
     rndv->mode = (int)cts->mode;
     rndv->peer_handle = cts->handle;
@@ -268,11 +282,6 @@ static int take_memory(struct hd_rndv *rndv, struct hd_link *link)
     if (rndv->msg)
         rndv->msg->buf = hd_buf_ref(rndv->buf);
     return 0;
-}
-
-static bool registered(const struct hd_link *link, const hd_buf *buf)
-{
-    return buf->slab->device[link->ep->device->index].registered;
 }
 
 static void clear_to_send(struct hd_link *link, struct hd_rndv *rndv)

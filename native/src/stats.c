@@ -174,3 +174,14 @@ int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value)
         }
     return hd_error(-ENOENT, "no counter is named %s", name);
 }
+
+int hd_stats_read_at(struct hd_stats *stats, size_t i, const char **name, uint64_t *value)
+{
+    if (i >= HD_COUNT(counter_names))
+        return hd_error(-ENOENT, "there are %zu counters", HD_COUNT(counter_names));
+    if (name)
+        *name = counter_names[i];
+    if (value)
+        *value = atomic_load_explicit((_Atomic uint64_t *)stats->now + i, memory_order_relaxed);
+    return 0;
+}

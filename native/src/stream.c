@@ -184,6 +184,7 @@ static int may_open(struct hd_link *link)
 
 int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *params, hd_stream **out)
 {
+    hd_enter(link->engine);
     size_t length = service ? strlen(service) : 0;
     if (length == 0 || length > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
@@ -339,12 +340,9 @@ static int send_eager(struct hd_stream *stream, const void *data, size_t length,
     return err;
 }
 
-static int wish_of(const struct hd_stream *stream)
+static int wish_of(const struct hd_stream *stream, size_t length)
 {
-    if (stream->protocol != HD_PROTOCOL_DEFAULT)
-        return (int)stream->protocol;
-    int option = stream->link->engine->conf.rendezvous_protocol; /* auto, read, write, copy */
-    return option ? option : HD_MODE_READ;
+    return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
 }
 
 static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t deadline)
@@ -363,7 +361,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
         rndv->length = length;
         rndv->mode = HD_RNDV_UNSENT;
         uint32_t handle = rndv->handle;
-        hd_rndv_describe(link, rndv, wish_of(stream), &rts);
+        hd_rndv_describe(link, rndv, wish_of(stream, length), &rts);
         err = post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, deadline);
         if (err) {
             if (hd_table_get(&link->rndvs, handle)) /* a link that ended while we waited took it along */
@@ -382,6 +380,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
 
 int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     if (offset > buf->length || length > buf->length - offset)
         return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
     int err = check_length(stream, length);
@@ -394,6 +393,7 @@ int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, in
 
 int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     int err = check_length(stream, length);
     if (err)
         return err;
@@ -660,6 +660,7 @@ static void finish_first(struct hd_stream *stream)
 
 int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     hd_link_lock(stream->link);
     int err = await_message(stream, hd_deadline(timeout));
     if (!err) {
@@ -677,6 +678,7 @@ int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 
 ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout)
 {
+    hd_enter(stream->link->engine);
     if (length == 0)
         return 0;
     int64_t deadline = hd_deadline(timeout);

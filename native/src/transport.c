@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static const struct hd_transport_ops *const transports[] = {&hd_self_ops, &hd_shm_ops};
+static const struct hd_transport_ops *const transports[] = {&hd_self_ops, &hd_shm_ops, &hd_verbs_ops, &hd_udapl_ops};
 
 const struct hd_transport_ops *hd_transport_at(size_t i)
 {
@@ -31,6 +31,12 @@ static int device_nothing(struct hd_device *device)
 static void device_nothing_more(struct hd_device *device)
 {
     (void)device;
+}
+
+static const char *no_hardware(struct hd_device *device)
+{
+    (void)device;
+    return NULL;
 }
 
 static int slab_nothing(struct hd_device *device, struct hd_slab *slab)
@@ -72,6 +78,19 @@ static int answer_unsupported(struct hd_ep *ep, const uint8_t *address, size_t l
 {
     (void)ep, (void)address, (void)length, (void)deadline;
     return unsupported("passive side");
+}
+
+static int reply_nothing(struct hd_ep *ep, uint8_t *address, uint16_t *length)
+{
+    (void)ep, (void)address;
+    *length = 0;
+    return 0;
+}
+
+static int learn_nothing(struct hd_ep *ep, const uint8_t *address, size_t length)
+{
+    (void)ep, (void)address, (void)length;
+    return 0;
 }
 
 static int finish_nothing(struct hd_ep *ep, int64_t deadline)
@@ -143,6 +162,7 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(probe, no_obstacle);
     FILL(device_open, device_nothing);
     FILL(device_close, device_nothing_more);
+    FILL(hardware, no_hardware);
     FILL(slab_add, slab_nothing);
     FILL(slab_remove, slab_nothing_more);
     FILL(describe, describe_nothing);
@@ -150,6 +170,8 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(ep_create, create_unsupported);
     FILL(offer, offer_unsupported);
     FILL(answer, answer_unsupported);
+    FILL(reply, reply_nothing);
+    FILL(learn, learn_nothing);
     FILL(finish, finish_nothing);
     FILL(locate, locate_unsupported);
     FILL(send, send_unsupported);

@@ -16,6 +16,7 @@
 #include "wire.h"
 
 struct hd_device;
+struct hd_engine;
 struct hd_ep;
 struct hd_transport_ops;
 
@@ -69,6 +70,8 @@ struct hd_transport_ops {
 
     int (*device_open)(struct hd_device *device);
     void (*device_close)(struct hd_device *device);
+    /* The system's name of the adapter that it uses (mlx5_0, say), or NULL if there is none. */
+    const char *(*hardware)(struct hd_device *device);
     int (*slab_add)(struct hd_device *device, struct hd_slab *slab);
     void (*slab_remove)(struct hd_device *device, struct hd_slab *slab);
     /* What a peer must know to tell whether it can reach us. @return bytes written, at most HD_BLOB_MAX. */
@@ -76,10 +79,13 @@ struct hd_transport_ops {
     /* Whether the peer that described itself so can be reached: NULL, or why not. */
     const char *(*reachable)(struct hd_device *device, const uint8_t *blob, size_t length);
 
-    /* Set-up, without the lock: client offers, server answers, client finishes. */
+    /* Set-up, without the lock: client offers; server answers, and may have something to say in turn (reply); client
+     * learns that and finishes. */
     int (*ep_create)(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
     int (*offer)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
     int (*answer)(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
+    int (*reply)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    int (*learn)(struct hd_ep *ep, const uint8_t *address, size_t length);
     int (*finish)(struct hd_ep *ep, int64_t deadline);
 
     /* What this peer must be told to access `buf->base + offset`. Fails if it cannot (the slab is not registered, say).
@@ -102,7 +108,7 @@ struct hd_transport_ops {
     void (*wake)(struct hd_ep *ep);
     /* Asks for event_fd() to become readable with the next arrival. @return false: something is pending, not armed. */
     bool (*arm)(struct hd_ep *ep);
-    void (*disarm)(struct hd_ep *ep);
+    void (*disarm)(struct hd_ep *ep); /* also called for each time that event_fd() was readable */
     int (*event_fd)(struct hd_ep *ep);
 
     /* The end comes in four steps. close(): the peer shall notice; nothing is posted any more. retire(): called once no
@@ -117,6 +123,7 @@ struct hd_transport_ops {
 struct hd_device {
     const struct hd_transport_ops *ops;
     const struct hd_conf *conf;
+    struct hd_engine *engine; /* for hd_log() */
     struct hd_arena *arena;
     struct hd_stats *stats;
     const uint8_t *engine_id;
@@ -132,7 +139,7 @@ const struct hd_transport_ops *hd_transport_at(size_t i);
 int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **device);
 void hd_device_close(struct hd_device *device);
 
-extern const struct hd_transport_ops hd_self_ops, hd_shm_ops, hd_fault_ops;
+extern const struct hd_transport_ops hd_self_ops, hd_shm_ops, hd_verbs_ops, hd_udapl_ops, hd_fault_ops;
 
 /* Fills the gaps of a table with operations that say "not supported". */
 void hd_transport_complete(struct hd_transport_ops *complete, const struct hd_transport_ops *ops);

@@ -435,6 +435,37 @@ static void faults_are_counted(void **state)
     pair_close(&pair);
 }
 
+/* Only the sender's memory is unknown to its adapter: it must not agree to write from it. */
+static void unregistered_memory_is_copied(void **state)
+{
+    (void)state;
+    struct pair pair = {0};
+    hd_stream *client, *server;
+    if (strcmp(test_transport, "self") == 0)
+        skip(); /* both ends have the same memory */
+    pair.a = test_engine((const char *const[]){"fault.register.rate=1", "rendezvous.protocol=write", NULL});
+    pair.b = test_engine(NULL);
+    assert_ok(hd_queue_create(pair.b, &pair.queue));
+    assert_ok(hd_engine_listen(pair.b, "test", pair.queue, 42));
+    test_sockets(pair.fds);
+    struct hd_connect_result ends[2] = {{0}};
+    assert_ok(pair_connect(pair.a, pair.b, pair.fds, &ends[0], &ends[1]));
+    pair.client = ends[0].link;
+    pair.server = ends[1].link;
+    pair_stream(&pair, NULL, &client, &server);
+    static char data[200000];
+    hd_buf *msg;
+    fill(data, sizeof(data), 1);
+    assert_ok(hd_send(client, data, sizeof(data), PATIENCE));
+    assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
+    assert_true(filled(hd_buf_data(msg), sizeof(data), 1));
+    hd_buf_unref(msg);
+    await_counter(pair.a, "messages.copy", 1);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +476,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(mixed_faults),
         cmocka_unit_test(faults_are_counted),
         cmocka_unit_test(a_refused_announcement_ends_with_its_link),
+        cmocka_unit_test(unregistered_memory_is_copied),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -173,6 +173,63 @@ static void bad_arguments_are_refused(void **state)
     hd_engine_destroy(engine);
 }
 
+struct stopped {
+    hd_engine *engine;
+    hd_queue *queue;
+    hd_stream *stream; /* NULL: the thread is in a greeting */
+    int fd;
+    int err;
+};
+
+static void *stopped_run(void *arg)
+{
+    struct stopped *s = arg;
+    struct hd_connect_result result = {.size = sizeof(result)};
+    struct hd_event event;
+    hd_buf *msg;
+    if (s->queue)
+        s->err = hd_queue_wait(s->queue, &event, 1, PATIENCE);
+    else if (s->stream)
+        s->err = hd_recv(s->stream, &msg, PATIENCE);
+    else
+        s->err = hd_accept(s->engine, s->fd, NULL, 0, PATIENCE, &result);
+    return NULL;
+}
+
+static void stopping_sends_everybody_out(void **state)
+{
+    (void)state;
+    struct pair pair;
+    struct stopped waits[3] = {{0}};
+    pthread_t threads[3];
+    hd_stream *server;
+    hd_queue *queue;
+    int fds[2];
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &waits[0].stream, &server);
+    assert_ok(hd_queue_create(pair.a, &queue));
+    waits[1].queue = queue;
+    test_sockets(fds);
+    waits[2] = (struct stopped){.engine = pair.a, .fd = fds[1]};
+    for (int i = 0; i < 3; i++)
+        pthread_create(&threads[i], NULL, stopped_run, &waits[i]);
+    usleep(20000);
+    hd_engine_stop(pair.a);
+    hd_engine_stop(pair.a);
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        assert_int_equal(waits[i].err, -ESHUTDOWN);
+    }
+    assert_int_equal(hd_send(waits[0].stream, "x", 1, PATIENCE), -ESHUTDOWN); /* it is all still there */
+    assert_true(counter(pair.a, "links.opened") > 0);
+    hd_stream_close(waits[0].stream);
+    hd_stream_close(server);
+    hd_queue_destroy(queue);
+    close(fds[0]);
+    close(fds[1]);
+    pair_close(&pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -184,6 +241,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_named_transport_does_not_fall_back),
         cmocka_unit_test(noise_on_the_guard_ends_the_link),
         cmocka_unit_test(bad_arguments_are_refused),
+        cmocka_unit_test(stopping_sends_everybody_out),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

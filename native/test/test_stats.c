@@ -64,11 +64,31 @@ static void without_a_place_counting_goes_on(void **state)
     hd_stats_close(&stats);
 }
 
+static void counters_can_be_listed(void **state)
+{
+    (void)state;
+    hd_engine *engine = test_engine(NULL);
+    const char *name;
+    uint64_t value, by_name;
+    size_t count = 0;
+    bool found = false;
+    while (hd_stats_at(engine, count, &name, &value) == 0) {
+        assert_ok(hd_stats_get(engine, name, &by_name));
+        found = found || strcmp(name, "links.opened") == 0;
+        count++;
+    }
+    assert_true(found && count > 20);
+    assert_int_equal(hd_stats_at(engine, count, NULL, NULL), -ENOENT);
+    assert_ok(hd_stats_at(engine, count - 1, NULL, NULL));
+    hd_engine_destroy(engine);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_describes_itself),
         cmocka_unit_test(without_a_place_counting_goes_on),
+        cmocka_unit_test(counters_can_be_listed),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

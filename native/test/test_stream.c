@@ -95,6 +95,32 @@ static void the_protocol_is_counted(void **state)
     pair_close(&pair);
 }
 
+static void auto_goes_by_size(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"rendezvous.protocol=auto", "rendezvous.write.max=100000", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    send_filled(client, 100000, 1);
+    recv_filled(server, 100000, 1);
+    await_counter(pair.a, "messages.write", 1);
+    send_filled(client, 100001, 2);
+    recv_filled(server, 100001, 2);
+    await_counter(pair.a, "messages.read", 1);
+    assert_int_equal(counter(pair.a, "messages.write"), 1);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    struct hd_stream_params params = {.size = sizeof(params), .protocol = HD_PROTOCOL_READ};
+    pair_stream(&pair, &params, &client, &server); /* who asks for one gets it */
+    send_filled(client, 100000, 3);
+    recv_filled(server, 100000, 3);
+    await_counter(pair.a, "messages.read", 2);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 /* ---- order and flow control ---- */
 
 struct flood {
@@ -640,6 +666,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(messages_of_all_sizes_by_copy),
         cmocka_unit_test(messages_with_smallest_limits),
         cmocka_unit_test(the_protocol_is_counted),
+        cmocka_unit_test(auto_goes_by_size),
         cmocka_unit_test(many_messages_keep_their_order),
         cmocka_unit_test(a_full_ring_holds_senders_up),
         cmocka_unit_test(a_full_window_stops_only_its_stream),

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Shows the counters of a running engine: howdah-stat FILE, where FILE is /dev/shm/howdah-PID-N.stats. It goes by what
- * the file says of itself, so it also reads files of other versions. */
+/* Shows the counters of running engines, by process or file (/dev/shm/howdah-PID-N.stats). It goes by what a file says
+ * of itself, so it also reads files of other versions. */
 
+#include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -62,14 +65,74 @@ static int show_file(const char *path)
     return 0;
 }
 
+/* ---- which files ---- */
+
+static const char *folder(void)
+{
+    const char *given = getenv("HOWDAH_STATS_DIR");
+    return given && given[0] ? given : "/dev/shm";
+}
+
+/* Whether a name is that of a counter file, of process `pid` or, with 0, of any. */
+static bool is_counters(const char *name, long pid)
+{
+    long owner, number;
+    int length = 0;
+    return sscanf(name, "howdah-%ld-%ld.stats%n", &owner, &number, &length) == 2 && length > 0 && !name[length] &&
+           (pid == 0 || owner == pid);
+}
+
+static long pid_wanted; /* scandir() takes no argument */
+
+static int wanted(const struct dirent *entry)
+{
+    return is_counters(entry->d_name, pid_wanted);
+}
+
+/* Shows the files of one process, or of all. A process may have several engines. */
+static int show_processes(long pid)
+{
+    struct dirent **entries;
+    char path[600];
+    pid_wanted = pid;
+    int count = scandir(folder(), &entries, wanted, versionsort), status = 0;
+    for (int i = 0; i < count; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder(), entries[i]->d_name);
+        status |= show_file(path);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+    if (count > 0)
+        return status;
+    if (count < 0)
+        fprintf(stderr, "howdah-stat: %s: %s\n", folder(), strerror(errno));
+    else if (pid)
+        fprintf(stderr, "howdah-stat: process %ld has no engine with a file of counters in %s\n", pid, folder());
+    else
+        fprintf(stderr, "howdah-stat: no engine has a file of counters in %s\n", folder());
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 2) {
-        fprintf(stderr, "usage: howdah-stat FILE...\n");
-        return 2;
+    if (argc < 2 || (argv[1][0] == '-' && (argc > 2 || strcmp(argv[1], "--all") != 0))) {
+        bool help = argc == 2 && strcmp(argv[1], "--help") == 0;
+        fprintf(help ? stdout : stderr,
+                "usage: howdah-stat PID|FILE...\n"
+                "       howdah-stat --all\n"
+                "Shows the counters of engines: of a process, of a file, or of all processes of this node.\n"
+                "Counters are looked for in HOWDAH_STATS_DIR, else in /dev/shm.\n");
+        return help ? 0 : 2;
     }
     int status = 0;
-    for (int i = 1; i < argc; i++)
-        status |= show_file(argv[i]);
+    for (int i = 1; i < argc; i++) {
+        char *end;
+        long pid = strtol(argv[i], &end, 10);
+        if (strcmp(argv[i], "--all") == 0)
+            status |= show_processes(0);
+        else
+            status |= !*end && pid > 0 ? show_processes(pid) : show_file(argv[i]);
+    }
     return status;
 }

@@ -27,10 +27,34 @@ fake_java() {
         fails_with "there is no command 'nonsense'" "$TREE/bin/$command" nonsense
     done
     run -0 "$TREE/bin/howdah" help
-    [[ $output == *"  cluster "* ]]
+    for command in cluster conf demo doctor perf stat topo tune; do [[ $output == *"  $command "* ]]; done
     fails_with "there is no subcommand 'nonsense'" "$TREE/bin/howdah" nonsense
     fails_with "there is no subcommand" "$TREE/bin/howdah" cluster-
     fails_with "is not a subcommand" "$TREE/bin/howdah" ../bin/hadoop
+}
+
+@test "the engine's tools run as subcommands, from any place" {
+    local link=$BATS_TEST_TMPDIR/howdah
+    ln -s "$TREE/bin/howdah" "$link"
+    HOWDAH_CHUNK_DEPTH=7 run -0 "$link" conf --explain
+    grep -qE '^hadoop\.rdma\.chunk\.depth +7 +\(the environment\)' <<<"$output"
+    run -0 "$link" topo --json --no-rdma
+    run -0 "$link" perf --latency 64 --rounds 1 --iterations 10 --engine-only
+    run -0 "$link" tune --transport shm --rounds 3 --only chunk.depth --dry-run
+    run -1 "$link" stat 1
+    [[ $output == *"process 1 has no engine"* ]]
+    HOWDAH_CHUNK_SIZE=huge fails_with "HOWDAH_CHUNK_SIZE=huge" "$link" conf
+}
+
+@test "howdah doctor looks at the JDK that the other commands take" {
+    run "$TREE/bin/howdah" doctor --json
+    [ "$status" -le 1 ] || { echo "$output"; false; }
+    python3 -c 'import json, sys
+report = {(f["section"], f["name"]): f for f in json.load(sys.stdin)["findings"]}
+assert report["java", "JDK"]["status"] == "ok", report
+assert report["transports", "shm"]["value"].startswith("works"), report' <<<"$output"
+    JAVA_HOME=/nonexistent run -2 "$TREE/bin/howdah" doctor
+    [[ $output == *"JAVA_HOME=/nonexistent holds no bin/java"* ]]
 }
 
 @test "each subcommand names a class that is in the tree" {

@@ -71,3 +71,25 @@ dapl_quit() {
     dapltest -T Q -D "$HOWDAH_VM_PROVIDER" -s "$HOWDAH_VM_ADDRESS" >/dev/null 2>&1
     wait
 }
+
+# engine_tests TRANSPORT PROGRAM...: runs build/native/test/test_PROGRAM over a transport, all of them, and prints the
+# counts. An emulated processor is slow, so there are fewer schedules of faults (HOWDAH_TEST_SEEDS).
+engine_tests() {
+    local transport=$1 program binary status broken=0 started words
+    words=$(mktemp)
+    shift
+    export HOWDAH_TEST_SEEDS=${HOWDAH_TEST_SEEDS:-2}
+    for program in "$@"; do
+        binary=build/native/test/test_$program started=$SECONDS status=0
+        if [ ! -x "$binary" ]; then
+            echo "there is no $binary: the engine was not built (ci/native --build)"
+            return 1
+        fi
+        "$binary" "$transport" 2>&1 | tee -a "$words" || status=$?
+        [ "$status" -eq 0 ] || broken=1
+        echo "# $program over $transport: exit status $status, $((SECONDS - started)) s"
+    done
+    echo "# $(grep -cF '[       OK ]' "$words") passed, $(grep -cE '^\[  FAILED  \] [a-z_]+$' "$words") failed," \
+        "$(grep -cE '^\[  SKIPPED \] [a-z_]+$' "$words") skipped"
+    return "$broken"
+}

@@ -43,7 +43,9 @@ HD_API const struct hd_option *hd_option_at(size_t i);
 HD_API hd_conf *hd_conf_create(void);
 HD_API void hd_conf_destroy(hd_conf *conf);
 
-/** Sets an option by key. `where` says where the value was read ("core-site.xml"), for errors and hd_conf_origin().
+/** Sets an option by key. Before hd_conf_read_environment() this is configuration, which the environment overrides;
+ *  after it it is explicit and overrides the environment (howdah/tuning.h has the whole order). `where` says where the
+ * value was read ("core-site.xml"), for errors and hd_conf_origin().
  *  @return -ENOENT for an unknown key (the error has the nearest match), -EINVAL, -ERANGE. */
 HD_API int hd_conf_set(hd_conf *conf, const char *key, const char *value, const char *where);
 

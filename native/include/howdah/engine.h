@@ -6,6 +6,7 @@
  * The engine: memory, transports, links and communication threads of a process. One per process is the intended use;
  * several work, and tests do that.
  */
+#include <howdah/affinity.h>
 #include <howdah/base.h>
 
 #ifdef __cplusplus
@@ -35,6 +36,11 @@ HD_API int hd_engine_create(const struct hd_engine_params *params, hd_engine **e
  * last buffer is released. Returns when no thread of the engine runs any more. */
 HD_API void hd_engine_destroy(hd_engine *engine);
 
+/** The first half of hd_engine_destroy(): ends services and links, so that every call that waits, and every later one,
+ *  returns -ESHUTDOWN (hd_connect() and hd_accept() within half a second). Frees nothing. For programs whose threads
+ * may be in a call with this engine: they stop it, wait until nobody is, and destroy it. May be called repeatedly. */
+HD_API void hd_engine_stop(hd_engine *engine);
+
 /** Offers a service to peers: streams opened and fetches sent to `name` (1 to 64 bytes) arrive as events in `queue`
  *  carrying `user`. @return -EEXIST if the name is taken. */
 HD_API int hd_engine_listen(hd_engine *engine, const char *name, hd_queue *queue, uint64_t user);
@@ -45,6 +51,15 @@ HD_API int hd_engine_unlisten(hd_engine *engine, const char *name);
 /** A transport of this build. Returns its name for i = 0, 1, ..., NULL behind the last. `why` (may be NULL) is set
  *  to "" if it can be used in this process, else to the cause in words. */
 HD_API const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why);
+
+/** What binds the engine's threads, by the options affinity.*; never NULL and valid as long as the engine. A thread of
+ *  the program whose work is communication declares that by hd_affinity_enter_communication(), and takes it back by
+ *  hd_affinity_leave(). */
+HD_API hd_affinity *hd_engine_affinity(hd_engine *engine);
+
+/** The affinity in force, for people: "o2ocs for mlx5_0, 10 sets: 0-7 8-15 ...", or "none" with the reason. Valid as
+ *  long as the engine. */
+HD_API const char *hd_engine_affinity_text(hd_engine *engine);
 
 /** Remembers that a thing of this kind (a hash of protocol and method, say) took `bytes`. */
 HD_API void hd_size_record(hd_engine *engine, uint64_t kind, size_t bytes);

@@ -44,6 +44,10 @@ struct hd_stats_header {
 /** Reads one of this engine's counters by name. @return -ENOENT if there is none of that name. */
 HD_API int hd_stats_get(hd_engine *engine, const char *name, uint64_t *value);
 
+/** Counter number `i` of this engine. The name lives as long as the library; `name` and `value` may be NULL.
+ *  @return -ENOENT behind the last. */
+HD_API int hd_stats_at(hd_engine *engine, size_t i, const char **name, uint64_t *value);
+
 /** Path of this engine's counter file; "" if it has none. */
 HD_API const char *hd_stats_path(hd_engine *engine);
 

@@ -25,6 +25,7 @@ struct hd_affinity {
     unsigned next;     /* set that is looked at first for the next thread */
     struct hd_cpuset allowed;
     bool real, callers;
+    bool closed; /* under the lock */
     hd_affinity_say_fn say;
     void *say_arg;
     atomic_bool said;
@@ -261,7 +262,7 @@ __attribute__((noinline)) static void enter_slowly(hd_affinity *affinity, bool b
     if (!binds)
         return;
     pthread_mutex_lock(&lock);
-    int err = first_entry(affinity);
+    int err = affinity->closed ? 0 : first_entry(affinity);
     pthread_mutex_unlock(&lock);
     if (!err || !affinity->say || atomic_exchange(&affinity->said, true))
         return;
@@ -364,16 +365,29 @@ void hd_affinity_count_in(hd_affinity *affinity, const struct hd_affinity_words 
     affinity->words = *words;
 }
 
-void hd_affinity_destroy(hd_affinity *affinity)
+unsigned hd_affinity_sets(const hd_affinity *affinity)
+{
+    return affinity->count;
+}
+
+void hd_affinity_close(hd_affinity *affinity)
 {
     if (!affinity)
         return;
     pthread_mutex_lock(&lock);
+    affinity->closed = true;
     for (struct record *record = records, *next; record; record = next) {
         next = record->next;
         forget_affinity(record, affinity);
     }
     pthread_mutex_unlock(&lock);
+}
+
+void hd_affinity_destroy(hd_affinity *affinity)
+{
+    if (!affinity)
+        return;
+    hd_affinity_close(affinity);
     free(affinity->sets);
     free(affinity->threads);
     free(affinity);

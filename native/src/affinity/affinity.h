@@ -17,6 +17,12 @@ struct hd_affinity_words {
  * threads: the words lag behind by less than that per thread, hd_affinity_count() does not. */
 void hd_affinity_count_in(hd_affinity *affinity, const struct hd_affinity_words *words);
 
+/* Sets that threads are dealt to; 0: nobody is ever bound. */
+unsigned hd_affinity_sets(const hd_affinity *affinity);
+
+/* What hd_affinity_destroy() does, but threads may be in calls and the object stays: from now on nobody is bound. */
+void hd_affinity_close(hd_affinity *affinity);
+
 #define HD_AFFINITY_BATCH 1024
 
 /* What the engine's options and transports say. Texts may be "" or NULL for their defaults. */
@@ -27,6 +33,8 @@ struct hd_affinity_setup {
     hd_affinity_say_fn say;
     void *say_arg;
     const struct hd_affinity_words *words; /* NULL: own ones */
+    char *text;                            /* NULL, or where to put what became of it, in words */
+    size_t text_size;
 };
 
 /* Topology, plan and affinity in one step. The topology is not even read if nothing will be bound. auto gives

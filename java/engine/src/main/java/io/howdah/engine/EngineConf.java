@@ -1,0 +1,148 @@
+package io.howdah.engine;
+
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Objects;
+
+/**
+ * Options of an engine: those of {@link EngineOption}, set by key, and what only Java has. Values are kept as text and
+ * checked by libhowdah when an engine is made, so there is one parser and one set of messages: a bad value or an
+ * unknown key is refused with name, value, range or nearest match, and where it was read. Variables of the environment
+ * ({@code HOWDAH_CHUNK_SIZE}) override what is set here. Not thread-safe; an engine copies it.
+ */
+public final class EngineConf {
+  /** What begins each key. */
+  public static final String PREFIX = "hadoop.rdma.";
+
+  private final Map<String, String[]> values = new LinkedHashMap<>();
+  private boolean environment = true;
+  private boolean jmx;
+  private String name = "java";
+  private String policy = "none";
+  private String device = "auto";
+  private String socket = "auto";
+
+  /** All options at their defaults. */
+  public EngineConf() {
+  }
+
+  /**
+   * Takes every entry whose key begins with {@link #PREFIX}, and leaves the others to their owners. Hadoop's
+   * Configuration and Spark's settings can be passed as they are.
+   *
+   * @param where what to call their source in messages, such as "core-site.xml"
+   */
+  public static EngineConf from(Iterable<Map.Entry<String, String>> entries, String where) {
+    EngineConf conf = new EngineConf();
+    for (Map.Entry<String, String> entry : entries) {
+      if (entry.getKey().startsWith(PREFIX)) {
+        conf.set(entry.getKey(), entry.getValue(), where);
+      }
+    }
+    return conf;
+  }
+
+  /** Sets an option by its constant. */
+  public EngineConf set(EngineOption option, String value) {
+    return set(option.key(), value, "the program");
+  }
+
+  /** Sets an option by its full key, {@code hadoop.rdma.chunk.size}. It is checked when an engine is made. */
+  public EngineConf set(String key, String value, String where) {
+    values.put(Objects.requireNonNull(key),
+        new String[] {Objects.requireNonNull(value, key), Objects.requireNonNull(where)});
+    return this;
+  }
+
+  /** Whether the environment overrides; it does by default. */
+  public EngineConf environment(boolean overrides) {
+    environment = overrides;
+    return this;
+  }
+
+  /** What peers and the statistics call this engine; "java" by default. */
+  public EngineConf name(String text) {
+    name = Objects.requireNonNull(text);
+    return this;
+  }
+
+  /** Whether the engine's counters are registered with JMX, as {@code io.howdah:type=Engine,...}; not by default. */
+  public EngineConf jmx(boolean registered) {
+    jmx = registered;
+    return this;
+  }
+
+  /**
+   * Where threads that {@link Engine#declareCommunicationThread()} run; nowhere in particular by default.
+   *
+   * @param wish "none", "auto", "o2acs", "o2nts:6" and so on: see docs/design/affinity.md
+   * @param hca an RDMA device's name or number, or "auto"
+   * @param close the number of the socket close to it, or "auto"
+   */
+  public EngineConf affinity(String wish, String hca, String close) {
+    policy = Objects.requireNonNull(wish);
+    device = Objects.requireNonNull(hca);
+    socket = Objects.requireNonNull(close);
+    return this;
+  }
+
+  String name() {
+    return name;
+  }
+
+  boolean jmx() {
+    return jmx;
+  }
+
+  boolean bindsThreads() {
+    return !"none".equals(policy);
+  }
+
+  long createAffinity() throws IOException {
+    long affinity = Native.affinityCreate(policy, device, socket);
+    if (affinity < 0) {
+      throw Errno.failure(affinity, null);
+    }
+    return affinity;
+  }
+
+  /** What was set, for comparisons. */
+  Map<String, String> settings() {
+    Map<String, String> settings = new LinkedHashMap<>();
+    values.forEach((key, value) -> settings.put(key, value[0]));
+    return settings;
+  }
+
+  /** Checks everything. Needs the library. */
+  public void validate() throws IOException {
+    Engine.ensureAvailable();
+    Native.confDestroy(toNative());
+  }
+
+  /** The same for libhowdah; the caller destroys it. */
+  long toNative() throws IOException {
+    long conf = Native.confCreate();
+    if (conf < 0) {
+      throw Errno.failure(conf, null);
+    }
+    try {
+      for (Map.Entry<String, String[]> entry : values.entrySet()) {
+        check(Native.confSet(conf, entry.getKey(), entry.getValue()[0], entry.getValue()[1]));
+      }
+      if (environment) {
+        check(Native.confReadEnvironment(conf));
+      }
+    } catch (IOException | RuntimeException e) {
+      Native.confDestroy(conf);
+      throw e;
+    }
+    return conf;
+  }
+
+  private static void check(int err) throws EngineException {
+    if (err < 0) {
+      throw new EngineException(-err, Native.lastError());
+    }
+  }
+}

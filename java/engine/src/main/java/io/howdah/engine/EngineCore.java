@@ -1,0 +1,112 @@
+package io.howdah.engine;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.concurrent.CountDownLatch;
+
+/** A running engine; one or several {@link Engine}s refer to it. Thread-safe. */
+final class EngineCore {
+  private final Handle handle;
+  private final Handle affinity;
+  private final EngineConf conf;
+  private final Map<String, String> options;
+  private final CountDownLatch destroyed = new CountDownLatch(1);
+  private final EngineMetrics metrics;
+
+  EngineCore(EngineConf conf) throws IOException {
+    this.conf = conf;
+    long affine = conf.bindsThreads() ? conf.createAffinity() : 0;
+    long settings = 0;
+    long pointer;
+    try {
+      settings = conf.toNative();
+      options = resolve(settings);
+      pointer = Native.engineCreate(settings, conf.name());
+      if (pointer < 0) {
+        throw new EngineException((int) -pointer, Native.lastError());
+      }
+    } catch (IOException | RuntimeException e) {
+      if (affine != 0) {
+        Native.affinityDestroy(affine);
+      }
+      throw e;
+    } finally {
+      if (settings != 0) {
+        Native.confDestroy(settings);
+      }
+    }
+    handle = new Handle(this, Handle.Kind.ENGINE, pointer);
+    handle.whenFreed(destroyed::countDown);
+    affinity = affine == 0 ? null : new Handle(this, Handle.Kind.AFFINITY, affine);
+    String file = Native.statsPath(pointer);
+    if (!file.isEmpty()) {
+      new File(file).deleteOnExit(); // for a JVM that ends without closing: nobody else would
+    }
+    Leaks.startKeeper();
+    metrics = conf.jmx() ? EngineMetrics.register(this, conf.name()) : null;
+  }
+
+  private static Map<String, String> resolve(long settings) {
+    Map<String, String> values = new LinkedHashMap<>();
+    String[] row;
+    for (int i = 0; (row = Native.optionAt(i)) != null; i++) {
+      values.put(row[0], Native.confGet(settings, row[0])[0]);
+    }
+    return values;
+  }
+
+  EngineConf conf() {
+    return conf;
+  }
+
+  /** Every option's value in force, by key. */
+  Map<String, String> options() {
+    return options;
+  }
+
+  boolean isOpen() {
+    return handle.isOpen();
+  }
+
+  /** The engine for a call; {@link #exit()} ends it. */
+  long enter() throws EngineClosedException {
+    if (!handle.enter()) {
+      throw new EngineClosedException("the engine was closed");
+    }
+    return handle.pointer;
+  }
+
+  void exit() {
+    handle.exit();
+  }
+
+  /** Null if nothing is to be bound. */
+  Handle affinity() {
+    return affinity;
+  }
+
+  /** Ends everything; returns when the last call has left and the engine is gone. */
+  void close() {
+    if (metrics != null) {
+      metrics.unregister();
+    }
+    handle.close();
+    boolean interrupted = false;
+    for (boolean waiting = true; waiting;) {
+      try {
+        destroyed.await(); // calls are woken and leave within half a second, the engine takes two at most
+        waiting = false;
+      } catch (InterruptedException e) {
+        interrupted = true;
+      }
+    }
+    if (affinity != null) {
+      affinity.close();
+    }
+    if (interrupted) {
+      Thread.currentThread().interrupt();
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.howdah.engine;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
+import java.util.Objects;
+
+/** How a meeting over a host protocol's connection ended: with a link, or with that protocol. Immutable. */
+public final class Greeting {
+  /** Most bytes of a connection that the caller of accept may have read before. */
+  public static final int PREFIX_MAX = 8;
+
+  // As native/jni/stream.c lays it out.
+  private static final int LINK = 0;
+  private static final int OUTCOME = 8;
+  private static final int SHARED = 12;
+  private static final int UNREAD_LENGTH = 16;
+  private static final int UNREAD = 20;
+  private static final int REASON = 28;
+  private static final int REASON_MAX = 200;
+  private static final int SIZE = 256;
+  private static final int LINKED = 0;
+
+  private final Link link;
+  private final boolean shared;
+  private final byte[] unread;
+  private final String reason;
+
+  private Greeting(EngineCore core, ByteBuffer from) {
+    link = from.getInt(OUTCOME) == LINKED ? new Link(core, from.getLong(LINK)) : null;
+    shared = from.getInt(SHARED) != 0;
+    unread = new byte[from.getInt(UNREAD_LENGTH)];
+    for (int i = 0; i < unread.length; i++) {
+      unread[i] = from.get(UNREAD + i);
+    }
+    byte[] text = new byte[REASON_MAX];
+    int length = 0;
+    while (length < REASON_MAX && from.get(REASON + length) != 0) {
+      text[length] = from.get(REASON + length);
+      length++;
+    }
+    reason = new String(text, 0, length, StandardCharsets.US_ASCII);
+  }
+
+  static Greeting connect(EngineCore core, int fd, String address, long timeoutMillis) throws IOException {
+    Objects.requireNonNull(address);
+    ByteBuffer out = Memory.scratch();
+    long engine = core.enter();
+    try {
+      int err = Native.connectSide(engine, fd, address, timeout(timeoutMillis), Memory.address(out));
+      return result(core, err, out, address);
+    } finally {
+      core.exit();
+    }
+  }
+
+  static Greeting accept(EngineCore core, int fd, ByteBuffer prefix, long timeoutMillis) throws IOException {
+    ByteBuffer out = Memory.scratch();
+    int length = copyPrefix(prefix, out);
+    long engine = core.enter();
+    try {
+      long address = Memory.address(out);
+      int err = Native.acceptSide(engine, fd, address + SIZE, length, timeout(timeoutMillis), address);
+      return result(core, err, out, null);
+    } finally {
+      core.exit();
+    }
+  }
+
+  private static long timeout(long millis) {
+    return millis == 0 ? 0 : Errno.nanos(millis); // 0: the engine's own option
+  }
+
+  private static Greeting result(EngineCore core, int err, ByteBuffer out, String peer) throws IOException {
+    if (err < 0) {
+      throw Errno.failure(err, peer);
+    }
+    return new Greeting(core, out);
+  }
+
+  private static int copyPrefix(ByteBuffer prefix, ByteBuffer to) {
+    if (prefix == null) {
+      return 0;
+    }
+    ByteBuffer bytes = prefix.duplicate();
+    if (bytes.remaining() > PREFIX_MAX) {
+      throw new IllegalArgumentException(
+          bytes.remaining() + " bytes were read before; at most " + PREFIX_MAX + " can be");
+    }
+    int length = bytes.remaining();
+    to.position(SIZE);
+    to.put(bytes);
+    return length;
+  }
+
+  /**
+   * Whether a connection that begins with these bytes can be one of ours. With fewer than {@link #PREFIX_MAX} a true
+   * may turn into a false later. A server with a selector looks so at its first bytes, and lets another thread accept.
+   */
+  public static boolean isPossible(ByteBuffer firstBytes) throws EngineUnavailableException {
+    Engine.ensureAvailable();
+    ByteBuffer scratch = Memory.scratch();
+    ByteBuffer bytes = firstBytes.duplicate();
+    bytes.limit(bytes.position() + Math.min(bytes.remaining(), PREFIX_MAX));
+    int length = bytes.remaining();
+    scratch.put(bytes);
+    return Native.isGreeting(Memory.address(scratch), length);
+  }
+
+  /** True: there is a link. False: go on with the host protocol on the connection. */
+  public boolean isLinked() {
+    return link != null;
+  }
+
+  /** The link, which the caller closes; null after a fallback. */
+  public Link link() {
+    return link;
+  }
+
+  /** Whether the link existed already; then the connection is not needed. */
+  public boolean isShared() {
+    return shared;
+  }
+
+  /** After a fallback: what was read of the host protocol, to be treated as read first. Often empty. */
+  public ByteBuffer unread() {
+    return ByteBuffer.wrap(unread.clone());
+  }
+
+  /** Why there is no link, "" if there is one. */
+  public String reason() {
+    return reason;
+  }
+}

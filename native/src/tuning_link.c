@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The link at hand, as the kernel tells it. Sysfs rather than libibverbs: it must be known before anything is opened,
+ * and on nodes without that library too. */
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+
+#include "tuning.h"
+#include "util.h"
+
+/* The first line of a file, "" if it cannot be read. */
+__attribute__((format(printf, 3, 4))) static void read_line(char *text, size_t size, const char *format, ...)
+{
+    char path[PATH_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(path, sizeof(path), format, args);
+    va_end(args);
+    text[0] = '\0';
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return;
+    if (!fgets(text, (int)size, file))
+        text[0] = '\0';
+    fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+}
+
+static void find_arch(char *arch, size_t size)
+{
+    const char *name = "other";
+#if defined(__x86_64__)
+    name = "x86_64";
+#elif defined(__powerpc64__)
+    const char *platform = (const char *)(uintptr_t)getauxval(AT_PLATFORM); /* power8, power9, power10 ... */
+    if (platform && strncmp(platform, "power8", 6) == 0)
+        name = "power8";
+    else if (platform && (strncmp(platform, "power9", 6) == 0 || strncmp(platform, "power1", 6) == 0))
+        name = "power9"; /* and what came after it */
+#endif
+    snprintf(arch, size, "%s", name);
+}
+
+/* Software devices hang below no bus. */
+static bool is_virtual(const char *root, const char *device)
+{
+    char path[PATH_MAX], real[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/class/infiniband/%s", root, device);
+    return realpath(path, real) && strstr(real, "/devices/virtual/");
+}
+
+/* Takes the port if it is active. @return whether it did. */
+static bool look_at_port(const char *root, const char *device, const char *port, struct hd_tuning_link *link)
+{
+    char state[32], layer[32], rate[64], model[64];
+    read_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", root, device, port);
+    read_line(layer, sizeof(layer), "%s/class/infiniband/%s/ports/%s/link_layer", root, device, port);
+    read_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", root, device, port);
+    bool ib = strcmp(layer, "InfiniBand") == 0;
+    if (!strstr(state, "ACTIVE") || (!ib && strcmp(layer, "Ethernet") != 0))
+        return false;
+    read_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", root, device);
+    snprintf(link->kind, sizeof(link->kind), "%s", is_virtual(root, device) ? "soft" : ib ? "ib" : "roce");
+    snprintf(link->device, sizeof(link->device), "%s", device);
+    snprintf(link->model, sizeof(link->model), "%s", model[0] ? model : "-");
+    link->speed = (unsigned)strtod(rate, NULL); /* "100 Gb/sec (4X EDR)", "2.5 Gb/sec ..." */
+    return true;
+}
+
+static int visible(const struct dirent *entry)
+{
+    return entry->d_name[0] != '.';
+}
+
+/* The first active port, in the order of numbers. */
+static bool look_at_ports(const char *root, const char *device, struct hd_tuning_link *link)
+{
+    char path[PATH_MAX];
+    struct dirent **ports;
+    snprintf(path, sizeof(path), "%s/class/infiniband/%s/ports", root, device);
+    int count = scandir(path, &ports, visible, versionsort);
+    bool taken = false;
+    for (int i = 0; i < count; i++) {
+        taken = taken || look_at_port(root, device, ports[i]->d_name, link);
+        free(ports[i]);
+    }
+    if (count >= 0)
+        free(ports);
+    return taken;
+}
+
+void hd_tuning_look(const char *root, const char *wanted, struct hd_tuning_link *link)
+{
+    char path[PATH_MAX];
+    struct dirent **devices;
+    snprintf(path, sizeof(path), "%s/class/infiniband", root);
+    int count = scandir(path, &devices, visible, versionsort);
+    bool taken = false;
+    for (int i = 0; i < count; i++) {
+        const char *name = devices[i]->d_name;
+        size_t length = wanted ? strcspn(wanted, ":") : 0; /* mlx5_0:1 names a port of it */
+        if (length == 0 || (strlen(name) == length && strncmp(name, wanted, length) == 0))
+            taken = taken || look_at_ports(root, name, link);
+        free(devices[i]);
+    }
+    if (count >= 0)
+        free(devices);
+}
+
+/* The device that the configuration names; "" for auto, and for a number, which only the transport can count. The
+ * option belongs to the transport, so a build without it has none. */
+static void wanted_device(const hd_conf *conf, char *name, size_t size)
+{
+    static const char key[] = HD_KEY_PREFIX "verbs.device";
+    name[0] = '\0';
+    if (!hd_conf_origin(conf, key) || hd_conf_get(conf, key, name, size) < 0 || strcmp(name, "auto") == 0 ||
+        strspn(name, "0123456789") == strcspn(name, ":"))
+        name[0] = '\0';
+}
+
+int hd_tuning_link_find(const hd_conf *conf, struct hd_tuning_link *link)
+{
+    if (!conf || !link || link->size < sizeof(*link))
+        return hd_error(-EINVAL, "the link structure is missing or of another version");
+    struct hd_tuning_link found = {.size = link->size, .kind = "shm", .model = "-"};
+    char wanted[HD_TEXT_MAX];
+    find_arch(found.arch, sizeof(found.arch));
+    wanted_device(conf, wanted, sizeof(wanted));
+    if (conf->transport == HD_TR_AUTO || conf->transport == HD_TR_VERBS || conf->transport == HD_TR_UDAPL)
+        hd_tuning_look("/sys", wanted, &found);
+    if (conf->transport == HD_TR_UDAPL)
+        snprintf(found.kind, sizeof(found.kind), "udapl");
+    *link = found;
+    return 0;
+}

@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Traffic over verbs.
+ *
+ * Frames are copied into a registered ring (or into the work request, if the device takes data inline), so send() keeps
+ * nothing of its caller's. Completions of one queue pair come in order; only every few sends ask for one, which frees
+ * all before it. Reads and writes of memory each ask for one.
+ *
+ * A completion that pending() found stays in ep->wcs until progress() takes it. The queue is polled by one thread at a
+ * time, so the order is kept.
+ */
+
+#include "verbs.h"
+
+#include <arpa/inet.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define SHORTAGE_NAP ((int64_t)1000000) /* how soon to look for memory again */
+
+static struct verbs_ep *of(struct hd_ep *ep)
+{
+    return (struct verbs_ep *)ep;
+}
+
+/* ---- failures ---- */
+
+/* Keeps the first cause; progress() reports it when what came before has been taken. */
+static void fail(struct verbs_ep *ep, const char *text)
+{
+    if (atomic_load(&ep->failed))
+        return;
+    snprintf(ep->failure, sizeof(ep->failure), "%s", text);
+    atomic_store(&ep->failed, true);
+}
+
+static const char *what_failed(const struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    static const char *const names[] = {"a send", "a remote read", "a remote write", "the end of the link"};
+    return wc->wr_id & VERBS_RX_TAG ? "a receive" : names[ep->tx[wc->wr_id % ep->tx_depth].kind];
+}
+
+static const char *advice(enum ibv_wc_status status)
+{
+    switch (status) {
+    case IBV_WC_RETRY_EXC_ERR:
+        return "; the peer's process or host is gone, or the network between the ports is broken";
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+        return "; the peer has not registered that memory";
+    default:
+        return "";
+    }
+}
+
+static void fail_by_completion(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    char text[sizeof(ep->failure)];
+    snprintf(text, sizeof(text), "verbs device %s: %s failed: %s (vendor error 0x%x)%s", ep->dev->name,
+             what_failed(ep, wc), ep->dev->api->wc_status_str(wc->status), wc->vendor_err, advice(wc->status));
+    fail(ep, text);
+}
+
+static void fail_by_event(struct verbs_ep *ep)
+{
+    char text[sizeof(ep->failure)];
+    enum ibv_event_type type = (enum ibv_event_type)(atomic_load(&ep->event) - 1);
+    if (type == IBV_EVENT_PORT_ERR)
+        snprintf(text, sizeof(text), "port %u of verbs device %s went down; check cable, switch and interface",
+                 ep->dev->port, ep->dev->name);
+    else
+        snprintf(text, sizeof(text), "verbs device %s reports: %s", ep->dev->name, ep->dev->api->event_type_str(type));
+    fail(ep, text);
+}
+
+/* ---- completions ---- */
+
+static void poll_queue(struct verbs_ep *ep)
+{
+    int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
+    ep->wc_next = 0;
+    if (n > 0)
+        atomic_store_explicit(&ep->wc_ready, (unsigned)n, memory_order_release);
+    else if (n < 0)
+        atomic_store(&ep->event, (int)IBV_EVENT_CQ_ERR + 1);
+}
+
+bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc)
+{
+    unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_acquire);
+    if (ready == 0) {
+        pthread_mutex_lock(&ep->cq_lock);
+        if (atomic_load(&ep->wc_ready) == 0)
+            poll_queue(ep);
+        ready = atomic_load(&ep->wc_ready);
+        pthread_mutex_unlock(&ep->cq_lock);
+    }
+    if (ready == 0)
+        return false;
+    *wc = ep->wcs[ep->wc_next++]; /* nobody refills it before wc_ready is 0 */
+    atomic_store_explicit(&ep->wc_ready, ready - 1, memory_order_release);
+    return true;
+}
+
+static void retire_one(struct verbs_ep *ep, bool upcall, int status)
+{
+    struct verbs_tx *tx = &ep->tx[ep->tx_done % ep->tx_depth];
+    ep->tx_done++;
+    ep->ring_head = tx->ring_end;
+    switch (tx->kind) {
+    case VERBS_TX_FRAME:
+        ep->frames--;
+        return;
+    case VERBS_TX_BYE:
+        ep->frames--;
+        ep->bye_done = status == 0;
+        return;
+    case VERBS_TX_READ:
+        ep->reads--;
+        break;
+    case VERBS_TX_WRITE:
+        ep->writes--;
+        break;
+    }
+    if (upcall) {
+        if (status)
+            hd_error(status, "%s", ep->failure);
+        ep->base.sink.done(ep->base.sink.arg, tx->cookie, status);
+    }
+}
+
+/* A completion stands for everything that was posted before it. */
+static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
+{
+    if (wc->wr_id < ep->tx_done || wc->wr_id >= ep->tx_posted)
+        return hd_error(-EIO, "verbs device %s reports work that was not given to it", ep->dev->name);
+    while (ep->tx_done < wc->wr_id)
+        retire_one(ep, upcall, 0);
+    retire_one(ep, upcall, wc->status == IBV_WC_SUCCESS ? 0 : -ECONNRESET);
+    return 0;
+}
+
+/* ---- frames without a header ---- */
+
+/* An ordinary message's header is known to the receiver but for credits and stream, which fit the 32 bits that a send
+ * can carry aside. Then the payload goes alone: at the sizes that fill packets exactly, a header costs a packet. */
+#define SHORT_ID_BITS 20
+
+static bool fits_immediate(const struct verbs_ep *ep, const struct hd_frame *frame)
+{
+    return frame->type == HD_FRAME_DATA && frame->length && frame->sequence == ep->tx_count && !frame->checksum &&
+           !frame->flags && !frame->arg && !frame->reserved && frame->id < 1U << SHORT_ID_BITS &&
+           frame->credits < 1U << (32 - SHORT_ID_BITS);
+}
+
+static uint32_t to_immediate(const struct hd_frame *frame)
+{
+    return htonl((uint32_t)frame->credits << SHORT_ID_BITS | frame->id);
+}
+
+static void from_immediate(const struct verbs_ep *ep, const struct ibv_wc *wc, struct hd_frame *frame)
+{
+    uint32_t both = ntohl(wc->imm_data);
+    *frame = (struct hd_frame){.type = HD_FRAME_DATA,
+                               .credits = (uint16_t)(both >> SHORT_ID_BITS),
+                               .length = wc->byte_len,
+                               .id = both & ((1U << SHORT_ID_BITS) - 1),
+                               .sequence = ep->rx_count};
+}
+
+/* ---- frames that arrive ---- */
+
+static int hold(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload)
+{
+    if (ep->held_count > 2 * ep->mine.credits)
+        return hd_error(-EPROTO, "the peer sends more than its credits allow");
+    struct verbs_held *held = malloc(sizeof(*held) + frame->length);
+    if (!held)
+        return hd_error(-ENOMEM, "out of memory");
+    held->next = NULL;
+    held->frame = *frame;
+    memcpy(held->payload, payload, frame->length);
+    *ep->held_last = held;
+    ep->held_last = &held->next;
+    atomic_store(&ep->held, ++ep->held_count);
+    return 0;
+}
+
+/* @return how many were taken, or an error. */
+static int give_held(struct verbs_ep *ep)
+{
+    int count = 0;
+    while (ep->held_first) {
+        struct verbs_held *held = ep->held_first;
+        int err = ep->base.sink.frame(ep->base.sink.arg, &held->frame, held->payload, NULL);
+        if (err)
+            return err == -ENOBUFS ? count : err;
+        ep->held_first = held->next;
+        if (!ep->held_first)
+            ep->held_last = &ep->held_first;
+        atomic_store(&ep->held, --ep->held_count);
+        free(held);
+        count++;
+    }
+    return count;
+}
+
+/* Hands a frame up. One that fills most of its buffer goes up in it: small ones would tie up too much memory. */
+static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *payload, struct verbs_rx *rx)
+{
+    bool large = !rx->own && frame->length >= rx->buf->capacity / 2;
+    if (ep->held_first)
+        return hold(ep, frame, payload);
+    hd_buf *spare = large ? hd_verbs_pool_spare(ep->dev) : NULL;
+    int err = ep->base.sink.frame(ep->base.sink.arg, frame, payload, spare ? rx->buf : NULL);
+    if (err == -ENOBUFS)
+        err = hold(ep, frame, payload);
+    if (spare)
+        hd_verbs_pool_handed(ep->dev, rx, spare);
+    return err;
+}
+
+static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG);
+    struct verbs_rx *rx = &ep->pool->entries[index];
+    const char *payload = rx->buf->base;
+    struct hd_frame frame;
+    size_t head = 0;
+    int err;
+    if (wc->wc_flags & IBV_WC_WITH_IMM) {
+        from_immediate(ep, wc, &frame);
+    } else {
+        head = sizeof(frame);
+        memcpy(&frame, payload, head);
+    }
+    if (wc->byte_len < head || frame.length > ep->base.frame_rx || wc->byte_len != head + frame.length) {
+        err = hd_error(-EPROTO, "a frame of %u bytes has an impossible length", wc->byte_len);
+    } else if (frame.type == VERBS_BYE) {
+        atomic_store(&ep->peer_closed, true);
+        err = 0;
+    } else {
+        ep->rx_count++;
+        err = give(ep, &frame, payload + head, rx);
+    }
+    int posted = hd_verbs_pool_post(ep->dev, ep->pool, index);
+    return err ? err : posted;
+}
+
+static int take(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    if (wc->status != IBV_WC_SUCCESS)
+        fail_by_completion(ep, wc);
+    if (!(wc->wr_id & VERBS_RX_TAG))
+        return on_sent(ep, wc, true);
+    if (wc->status == IBV_WC_SUCCESS)
+        return on_arrived(ep, wc);
+    return hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
+}
+
+static bool over(struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->failed, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->peer_closed, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->event, memory_order_relaxed);
+}
+
+static int verbs_progress(struct hd_ep *base, int budget)
+{
+    struct verbs_ep *ep = of(base);
+    struct ibv_wc wc;
+    int count = ep->held_first ? give_held(ep) : 0, err = count < 0 ? count : 0;
+    while (!err && count < budget && hd_verbs_next(ep, &wc)) {
+        err = take(ep, &wc);
+        count++;
+    }
+    if (err)
+        return err;
+    if (atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed))
+        hd_verbs_pool_fill(ep->dev, ep->pool);
+    if (!over(ep) || count == budget || (ep->held_first && !atomic_load(&ep->event)))
+        return count;
+    if (atomic_load(&ep->event))
+        fail_by_event(ep);
+    return atomic_load(&ep->failed) ? hd_error(-ECONNRESET, "%s", ep->failure)
+                                    : hd_error(-ECONNRESET, "the peer closed the link");
+}
+
+void hd_verbs_discard(struct verbs_ep *ep)
+{
+    struct ibv_wc wc;
+    while (ep->cq && hd_verbs_next(ep, &wc)) {
+        if (wc.status != IBV_WC_SUCCESS)
+            fail_by_completion(ep, &wc);
+        if (wc.wr_id & VERBS_RX_TAG)
+            hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc.wr_id & ~VERBS_RX_TAG));
+        else
+            on_sent(ep, &wc, false);
+    }
+}
+
+/* ---- sending ---- */
+
+static int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_tx_kind kind, uint64_t cookie)
+{
+    struct ibv_send_wr *bad;
+    wr->wr_id = ep->tx_posted;
+    int err = ibv_post_send(ep->qp, wr, &bad);
+    if (err == ENOMEM)
+        return -EAGAIN;
+    if (err)
+        return hd_error(-ECONNRESET, "verbs device %s does not take work: %s", ep->dev->name, strerror(err));
+    ep->tx[ep->tx_posted % ep->tx_depth] = (struct verbs_tx){kind, ep->ring_tail, cookie};
+    ep->tx_posted++;
+    return 0;
+}
+
+static int usable(const struct verbs_ep *ep)
+{
+    if (ep->closed || !ep->qp)
+        return hd_error(-ECONNRESET, "the link is closed");
+    return atomic_load_explicit(&ep->failed, memory_order_relaxed) ? hd_error(-ECONNRESET, "%s", ep->failure) : 0;
+}
+
+/* Room for `size` bytes in one piece. @return its place, or NULL. */
+static char *ring_room(struct verbs_ep *ep, size_t size, uint64_t *end)
+{
+    size_t to_end = ep->ring_size - ep->ring_tail % ep->ring_size;
+    uint64_t begin = size > to_end ? ep->ring_tail + to_end : ep->ring_tail;
+    if (begin + size - ep->ring_head > ep->ring_size)
+        return NULL;
+    *end = begin + size;
+    return ep->ring + begin % ep->ring_size;
+}
+
+/* Whether this frame should be reported: now and then, and early enough for a full ring to have one to wait for. */
+static bool wants_report(const struct verbs_ep *ep, size_t size)
+{
+    uint32_t interval = (uint32_t)ep->dev->device->conf->verbs_signal_interval;
+    return ep->silent + 1 >= interval || ep->silent + 1 >= ep->frames_max / 2 ||
+           ep->silent_bytes + size >= ep->ring_size / 4;
+}
+
+static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, enum verbs_tx_kind kind)
+{
+    bool alone = fits_immediate(ep, frame);
+    size_t head = alone ? 0 : sizeof(*frame), size = head + frame->length, room = hd_align(size, 64);
+    struct ibv_sge sge[2] = {{.addr = (uintptr_t)frame, .length = sizeof(*frame)},
+                             {.addr = (uintptr_t)payload, .length = frame->length}};
+    struct ibv_send_wr wr = {.sg_list = sge + alone,
+                             .num_sge = alone || !frame->length ? 1 : 2,
+                             .opcode = alone ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
+                             .imm_data = alone ? to_immediate(frame) : 0};
+    uint64_t tail = ep->ring_tail;
+    if (size <= ep->inline_max) {
+        wr.send_flags = IBV_SEND_INLINE;
+    } else {
+        char *at = ring_room(ep, room, &tail);
+        if (!at)
+            return -EAGAIN;
+        memcpy(at, frame, head);
+        if (frame->length)
+            memcpy(at + head, payload, frame->length);
+        sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_mr->lkey};
+        wr.sg_list = sge;
+        wr.num_sge = 1;
+    }
+    bool report = kind == VERBS_TX_BYE || wants_report(ep, room);
+    if (report)
+        wr.send_flags |= IBV_SEND_SIGNALED;
+    uint64_t before = ep->ring_tail;
+    ep->ring_tail = tail;
+    int err = post(ep, &wr, kind, 0);
+    if (err) {
+        ep->ring_tail = before;
+        return err;
+    }
+    ep->frames++;
+    ep->tx_count++;
+    ep->silent = report ? 0 : ep->silent + 1;
+    ep->silent_bytes = report ? 0 : ep->silent_bytes + room;
+    return 0;
+}
+
+static int verbs_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
+{
+    struct verbs_ep *ep = of(base);
+    int err = usable(ep);
+    if (err)
+        return err;
+    if (ep->frames >= ep->frames_max)
+        return -EAGAIN;
+    return send_frame(ep, frame, payload, VERBS_TX_FRAME);
+}
+
+int hd_verbs_post_bye(struct verbs_ep *ep)
+{
+    struct hd_frame bye = {.type = VERBS_BYE};
+    hd_verbs_discard(ep);
+    return send_frame(ep, &bye, NULL, VERBS_TX_BYE);
+}
+
+/* ---- memory of the peer ---- */
+
+static int verbs_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address)
+{
+    unsigned index = base->device->index;
+    if (!buf->slab->device[index].registered)
+        return -EOPNOTSUPP;
+    *key = buf->slab->device[index].key;
+    *address = (uint64_t)(uintptr_t)(buf->base + offset);
+    return 0;
+}
+
+static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool read)
+{
+    unsigned index = ep->base.device->index;
+    int err = usable(ep);
+    if (err)
+        return err;
+    if (!rma->buf->slab->device[index].registered)
+        return hd_error(-EOPNOTSUPP, "this buffer's memory is not registered with verbs device %s", ep->dev->name);
+    if (rma->key > UINT32_MAX)
+        return hd_error(-EPROTO, "the peer named memory by an impossible key");
+    if (ep->reads + ep->writes >= VERBS_RMA_MAX || (read && ep->reads >= ep->reads_max))
+        return -EAGAIN;
+    struct ibv_sge sge = {.addr = (uintptr_t)(rma->buf->base + rma->offset),
+                          .length = (uint32_t)rma->length,
+                          .lkey = ((struct ibv_mr *)rma->buf->slab->device[index].handle)->lkey};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.rdma = {.remote_addr = rma->address, .rkey = (uint32_t)rma->key}};
+    err = post(ep, &wr, read ? VERBS_TX_READ : VERBS_TX_WRITE, rma->cookie);
+    if (err)
+        return err;
+    ep->silent = 0; /* this one is reported, so those before it are too */
+    ep->silent_bytes = 0;
+    ep->reads += read;
+    ep->writes += !read;
+    return 0;
+}
+
+static int verbs_get(struct hd_ep *base, const struct hd_rma *rma)
+{
+    return access_memory(of(base), rma, true);
+}
+
+static int verbs_put(struct hd_ep *base, const struct hd_rma *rma)
+{
+    return access_memory(of(base), rma, false);
+}
+
+/* ---- waiting ---- */
+
+static bool verbs_pending(struct hd_ep *base)
+{
+    struct verbs_ep *ep = of(base);
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed))
+        return true;
+    if (over(ep) && !atomic_load_explicit(&ep->held, memory_order_relaxed))
+        return true;
+    if (pthread_mutex_trylock(&ep->cq_lock)) /* somebody else looks */
+        return false;
+    if (atomic_load(&ep->wc_ready) == 0)
+        poll_queue(ep);
+    bool found = atomic_load(&ep->wc_ready) != 0;
+    pthread_mutex_unlock(&ep->cq_lock);
+    return found;
+}
+
+/* Whether memory is short: nothing that arrives will say when that is over. */
+static bool starved(struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->held, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed);
+}
+
+/* What is taken must be acknowledged, or the queue cannot be destroyed. */
+void hd_verbs_take_cq_events(struct verbs_ep *ep, bool all)
+{
+    struct ibv_cq *cq;
+    void *context;
+    unsigned count = 0;
+    while (ep->dev->api->get_cq_event(ep->channel, &cq, &context) == 0) {
+        count++;
+        if (!all)
+            break;
+    }
+    if (count)
+        ep->dev->api->ack_cq_events(ep->cq, count);
+}
+
+static void verbs_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)
+{
+    struct verbs_ep *ep = of(base);
+    struct pollfd fds[2] = {{.fd = ep->wake_fd, .events = POLLIN}, {.fd = ep->channel->fd, .events = POLLIN}};
+    if (starved(ep) && (timeout == HD_FOREVER || timeout > SHORTAGE_NAP))
+        timeout = SHORTAGE_NAP;
+    struct timespec ts = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
+    if (ibv_req_notify_cq(ep->cq, 0) || verbs_pending(base) || atomic_load(word) != seen)
+        return;
+    if (ppoll(fds, 2, timeout == HD_FOREVER ? NULL : &ts, NULL) <= 0)
+        return;
+    uint64_t count;
+    if ((fds[0].revents & POLLIN) && read(ep->wake_fd, &count, sizeof(count)) < 0) {
+        /* nobody else reads it, but a wake too many does no harm */
+    }
+    if (fds[1].revents & POLLIN)
+        hd_verbs_take_cq_events(ep, false);
+}
+
+static void verbs_wake(struct hd_ep *base)
+{
+    uint64_t one = 1;
+    if (write(of(base)->wake_fd, &one, sizeof(one)) < 0) {
+        /* full: it is readable anyway */
+    }
+}
+
+/* The channel is in the endpoint's own epoll set, switched on while armed: so a communication thread that sleeps on
+ * that is not woken for what a caller in wait() is about to take, and cannot take its event away. */
+static void listen_to_channel(struct verbs_ep *ep, bool on)
+{
+    struct epoll_event event = {.events = on ? EPOLLIN : 0};
+    epoll_ctl(ep->epoll_fd, EPOLL_CTL_MOD, ep->channel->fd, &event);
+    ep->armed = on;
+}
+
+static void verbs_disarm(struct hd_ep *base)
+{
+    struct verbs_ep *ep = of(base);
+    if (!ep->armed)
+        return;
+    listen_to_channel(ep, false);
+    hd_verbs_take_cq_events(ep, true);
+}
+
+static bool verbs_arm(struct hd_ep *base)
+{
+    struct verbs_ep *ep = of(base);
+    if (starved(ep))
+        return false;
+    if (!ep->armed)
+        listen_to_channel(ep, true);
+    if (ibv_req_notify_cq(ep->cq, 0) == 0 && !verbs_pending(base))
+        return true;
+    verbs_disarm(base);
+    return false;
+}
+
+static int verbs_event_fd(struct hd_ep *base)
+{
+    return of(base)->epoll_fd;
+}
+
+const struct hd_transport_ops hd_verbs_ops = {
+    .size = sizeof(struct hd_transport_ops),
+    .name = "verbs",
+    .probe = hd_verbs_probe,
+    .device_open = hd_verbs_open,
+    .device_close = hd_verbs_close,
+    .hardware = hd_verbs_hardware,
+    .slab_add = hd_verbs_slab_add,
+    .slab_remove = hd_verbs_slab_remove,
+    .describe = hd_verbs_describe,
+    .reachable = hd_verbs_reachable,
+    .ep_create = hd_verbs_create,
+    .offer = hd_verbs_offer,
+    .answer = hd_verbs_answer,
+    .reply = hd_verbs_offer,
+    .learn = hd_verbs_learn,
+    .finish = hd_verbs_finish,
+    .locate = verbs_locate,
+    .send = verbs_send,
+    .get = verbs_get,
+    .put = verbs_put,
+    .progress = verbs_progress,
+    .pending = verbs_pending,
+    .wait = verbs_wait,
+    .wake = verbs_wake,
+    .arm = verbs_arm,
+    .disarm = verbs_disarm,
+    .event_fd = verbs_event_fd,
+    .close = hd_verbs_ep_close,
+    .retire = hd_verbs_retire,
+    .quiet = hd_verbs_quiet,
+    .destroy = hd_verbs_destroy,
+};

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What only the verbs transport has to do. Needs a device: runs in the virtual machine of ci/rdma-vm, as root. */
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "support.h"
+
+static void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed)
+{
+    char *data = malloc(length);
+    hd_buf *msg;
+    fill(data, length, seed);
+    assert_ok(hd_send(from, data, length, PATIENCE));
+    assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
+    assert_int_equal(hd_buf_length(msg), length);
+    assert_true(filled(hd_buf_data(msg), length, seed));
+    hd_buf_unref(msg);
+    free(data);
+}
+
+/* ---- devices ---- */
+
+static void expect_refusal(const char *option, const char *value, const char *words)
+{
+    hd_conf *conf = hd_conf_create();
+    hd_engine *engine;
+    assert_ok(hd_conf_set(conf, "hadoop.rdma.transport", "verbs", "test"));
+    assert_ok(hd_conf_set(conf, option, value, "test"));
+    struct hd_engine_params params = {.size = sizeof(params), .conf = conf};
+    assert_int_equal(hd_engine_create(&params, &engine), -EINVAL);
+    if (!strstr(hd_last_error(), words))
+        fail_msg("\"%s\" does not say \"%s\"", hd_last_error(), words);
+    hd_conf_destroy(conf);
+}
+
+static void a_device_that_is_not_there_is_named(void **state)
+{
+    (void)state;
+    expect_refusal("hadoop.rdma.verbs.device", "mlx9_7", "devices: rxe0");
+    expect_refusal("hadoop.rdma.verbs.device", "7", "devices: rxe0");
+    expect_refusal("hadoop.rdma.verbs.device", "rxe0:2", "verbs.port=2");
+    expect_refusal("hadoop.rdma.verbs.device", "rxe0:x", "does not name a port");
+    expect_refusal("hadoop.rdma.verbs.gid.index", "200", "no GID with index 200");
+}
+
+static void devices_by_name_number_and_port(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"verbs.device=rxe0", "verbs.device=0", "verbs.device=rxe0:1",
+                                        "verbs.device=auto:1"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct pair pair;
+        hd_stream *client, *server;
+        pair_open(&pair, (const char *const[]){names[i], NULL});
+        assert_string_equal(hd_link_transport(pair.client), "verbs");
+        pair_stream(&pair, NULL, &client, &server);
+        exchange(client, server, 100000, i);
+        hd_stream_close(client);
+        hd_stream_close(server);
+        pair_close(&pair);
+    }
+}
+
+/* ---- memory ---- */
+
+static void receive_memory_goes_with_the_last_link(void **state)
+{
+    (void)state;
+    struct pair pair;
+    pair_open(&pair, NULL);
+    assert_true(counter(pair.a, "memory.receive.now") > 0);
+    assert_int_equal(counter(pair.a, "memory.used.now"), 0);
+    hd_link_close(pair.client);
+    await_counter(pair.a, "memory.receive.now", 0);
+    await_counter(pair.b, "memory.receive.now", 0);
+    await_counter(pair.a, "memory.used.now", 0);
+    pair_close(&pair);
+}
+
+static void without_remote_access_everything_is_copied(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"verbs.remote.access=false", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 1000000, 1);
+    exchange(server, client, 1000000, 2);
+    await_counter(pair.a, "messages.copy", 1);
+    assert_int_equal(counter(pair.a, "messages.read"), 0);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+/* Root may lock what it likes, unless it gives that up. */
+static void lock_little(rlim_t bytes)
+{
+    struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+    struct __user_cap_data_struct data[2];
+    struct rlimit limit = {bytes, bytes};
+    if (syscall(SYS_capget, &head, data))
+        _exit(2);
+    data[CAP_IPC_LOCK / 32].effective &= ~(1U << CAP_IPC_LOCK % 32);
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) || syscall(SYS_capset, &head, data))
+        _exit(3);
+}
+
+/* In a process of its own. @return its exit status. */
+static int with_little_memory(rlim_t bytes, int (*run)(void))
+{
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        lock_little(bytes);
+        _exit(run());
+    }
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int exchange_by_copy(void)
+{
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 1000000, 1);
+    exchange(client, server, 100, 2);
+    uint64_t copies = counter(pair.a, "messages.copy");
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+    return copies == 1 ? 0 : 1;
+}
+
+static int fail_to_start(void)
+{
+    hd_conf *conf = hd_conf_create();
+    hd_engine *engine;
+    hd_conf_set(conf, "hadoop.rdma.transport", "verbs", "test");
+    struct hd_engine_params params = {.size = sizeof(params), .conf = conf};
+    if (hd_engine_create(&params, &engine) == 0)
+        return 1;
+    return strstr(hd_last_error(), "ulimit -l") ? 0 : 2;
+}
+
+/* Slabs cannot be registered; receive buffers, which are smaller, can. */
+static void little_locked_memory_means_copies(void **state)
+{
+    (void)state;
+    assert_int_equal(with_little_memory((rlim_t)12 << 20, exchange_by_copy), 0);
+}
+
+static void no_locked_memory_is_said_at_the_start(void **state)
+{
+    (void)state;
+    assert_int_equal(with_little_memory(0, fail_to_start), 0);
+}
+
+/* ---- more senders than buffers ---- */
+
+struct sender {
+    hd_stream *stream;
+    unsigned count;
+    int err;
+};
+
+static void *send_many(void *arg)
+{
+    struct sender *s = arg;
+    char data[3000];
+    for (unsigned i = 0; i < s->count && !s->err; i++) {
+        fill(data, sizeof(data), i);
+        s->err = hd_send(s->stream, data, sizeof(data), PATIENCE);
+    }
+    return NULL;
+}
+
+static void a_dry_receive_queue_loses_nothing(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pthread_t thread;
+    pair_open(&pair, (const char *const[]){"verbs.receive.buffers=64", "link.credits=512", "stream.window=16m", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    struct sender sender = {.stream = client, .count = 2000};
+    pthread_create(&thread, NULL, send_many, &sender);
+    usleep(200000); /* it is far ahead now */
+    for (unsigned i = 0; i < sender.count; i++) {
+        hd_buf *msg;
+        assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
+        assert_true(hd_buf_length(msg) == 3000 && filled(hd_buf_data(msg), 3000, i));
+        hd_buf_unref(msg);
+    }
+    pthread_join(thread, NULL);
+    assert_int_equal(sender.err, 0);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+/* ---- the port ---- */
+
+static void set_interface(const char *how)
+{
+    const char *interface = getenv("HOWDAH_VM_INTERFACE");
+    char command[128];
+    assert_non_null(interface);
+    snprintf(command, sizeof(command), "ip link set %s %s", interface, how);
+    assert_int_equal(system(command), 0);
+}
+
+static void a_port_that_goes_down_ends_idle_links(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *msg;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 10, 1);
+    set_interface("down");
+    assert_int_equal(hd_recv(client, &msg, PATIENCE), -ECONNRESET);
+    bool said = strstr(hd_last_error(), "port 1 of verbs device rxe0 went down") != NULL;
+    await_counter(pair.b, "links.now", 0);
+    int fds[2];
+    struct hd_connect_result refused = {0}, accepted = {0};
+    test_sockets(fds);
+    int err = pair_connect(pair.a, pair.b, fds, &refused, NULL);
+    bool not_active = strstr(hd_last_error(), "not active") != NULL;
+    set_interface("up");
+    assert_true(said);
+    assert_int_equal(err, -EOPNOTSUPP);
+    assert_true(not_active);
+    close(fds[0]);
+    close(fds[1]);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    usleep(500000); /* the address comes back */
+    test_sockets(fds);
+    assert_ok(pair_connect(pair.a, pair.b, fds, &refused, &accepted));
+    assert_int_equal(refused.outcome, HD_LINKED);
+    hd_link_put(refused.link);
+    hd_link_put(accepted.link);
+    close(fds[0]);
+    close(fds[1]);
+    pair_close(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_that_is_not_there_is_named),
+        cmocka_unit_test(devices_by_name_number_and_port),
+        cmocka_unit_test(receive_memory_goes_with_the_last_link),
+        cmocka_unit_test(without_remote_access_everything_is_copied),
+        cmocka_unit_test(little_locked_memory_means_copies),
+        cmocka_unit_test(no_locked_memory_is_said_at_the_start),
+        cmocka_unit_test(a_dry_receive_queue_loses_nothing),
+        cmocka_unit_test(a_port_that_goes_down_ends_idle_links),
+    };
+    return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
