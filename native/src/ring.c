@@ -15,7 +15,7 @@ size_t hd_ring_size(const struct hd_limits *consumer)
 {
     /* Credits, some credit frames on top, and what padding at the end may waste. */
     size_t bytes = (consumer->credits + 8) * record_size(consumer->frame_max), size = 65536;
-    while (size < bytes)
+    while (size < bytes && size < HD_RING_MAX)
         size *= 2;
     return size;
 }

@@ -40,7 +40,10 @@ struct hd_ring_ep {
     bool shared; /* with another process */
 };
 
-/* Bytes of a ring that always has room for the frames that credits allow, and of a segment with two of them. */
+#define HD_RING_MAX ((size_t)64 << 20) /* a peer names our ring's measure: this bounds what that costs us */
+
+/* Bytes of a ring that has room for the frames that credits allow, and of a segment with two of them. Where that would
+ * be more than HD_RING_MAX, a send may find the ring full. */
 size_t hd_ring_size(const struct hd_limits *consumer);
 size_t hd_ring_segment_size(const struct hd_limits *client, const struct hd_limits *server);
 

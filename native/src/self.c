@@ -102,27 +102,22 @@ static int self_answer(struct hd_ep *base, const uint8_t *address, size_t length
 {
     (void)deadline;
     struct self_ep *ep = (struct self_ep *)base, *client = NULL;
-    struct shared *shared = shared_create(&ep->params);
-    if (!shared)
-        return hd_error(-ENOMEM, "no memory or descriptors for a link");
+    struct shared *shared = NULL;
     pthread_mutex_lock(&offers_lock);
     for (struct hd_list *n = offers.next; n != &offers && length == HD_ID_LENGTH && !client; n = n->next) {
         struct self_ep *offer = hd_container(n, struct self_ep, pending);
         if (memcmp(offer->address, address, HD_ID_LENGTH) == 0)
             client = offer;
     }
-    if (client) {
+    if (client && (shared = shared_create(&ep->params))) { /* nothing is allocated for who only claims to be us */
         hd_list_remove(&client->pending);
         join(client, shared, true);
         join(ep, shared, false);
     }
     pthread_mutex_unlock(&offers_lock);
-    if (client)
-        return 0;
-    close(shared->event_fds[0]);
-    close(shared->event_fds[1]);
-    free(shared);
-    return hd_error(-EPROTO, "the peer claims to be this process but is not");
+    if (!client)
+        return hd_error(-EPROTO, "the peer claims to be this process but is not");
+    return shared ? 0 : hd_error(-ENOMEM, "no memory or descriptors for a link");
 }
 
 static int self_finish(struct hd_ep *base, int64_t deadline)

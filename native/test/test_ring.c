@@ -100,6 +100,15 @@ static void a_full_ring_says_so_and_goes_on(void **state)
     free(r.memory);
 }
 
+static void a_peer_cannot_ask_for_a_ring_without_bounds(void **state)
+{
+    (void)state;
+    const struct hd_limits most = {.frame_max = 1 << 20, .credits = 4096}, usual = {.frame_max = 2048, .credits = 64};
+    assert_int_equal(hd_ring_size(&most), HD_RING_MAX);
+    assert_true(HD_RING_MAX >= 4 * (most.frame_max + sizeof(struct hd_frame)));
+    assert_true(hd_ring_size(&usual) >= 64 * (2048 + sizeof(struct hd_frame)));
+}
+
 static void what_was_sent_before_closing_is_taken(void **state)
 {
     (void)state;
@@ -148,6 +157,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_come_out_as_they_went_in),
         cmocka_unit_test(a_full_ring_says_so_and_goes_on),
+        cmocka_unit_test(a_peer_cannot_ask_for_a_ring_without_bounds),
         cmocka_unit_test(what_was_sent_before_closing_is_taken),
         cmocka_unit_test(nonsense_in_shared_memory_is_an_error),
     };

@@ -171,6 +171,45 @@ static void many_messages_keep_their_order(void **state)
     pair_close(&pair);
 }
 
+static void *send_big(void *arg)
+{
+    struct flood *flood = arg;
+    char *data = malloc(1000000);
+    int err = 0;
+    for (unsigned i = 0; i < flood->count && err == 0; i++) {
+        fill(data, 1000000, i);
+        err = hd_send(flood->stream, data, 1000000, PATIENCE);
+    }
+    if (err)
+        fprintf(stderr, "%d %s\n", err, hd_last_error());
+    free(data);
+    return err ? (void *)1 : NULL;
+}
+
+/* Credits for 4 GB of frames, which no ring is made for, and memory for a few of them only. */
+static void a_full_ring_holds_senders_up(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pthread_t thread;
+    void *failed;
+    const char *const options[] = {"shm.eager.threshold=1m", "link.credits=4096",   "stream.window=1g",
+                                   "memory.limit=32m",       "memory.slab.size=4m", NULL};
+    pair_open(&pair, options);
+    pair_stream(&pair, NULL, &client, &server);
+    struct flood flood = {client, (unsigned)test_rounds(200)};
+    pthread_create(&thread, NULL, send_big, &flood);
+    usleep(100000); /* enough for it to fill up, which is not what the test depends on */
+    for (unsigned i = 0; i < flood.count; i++)
+        recv_filled(server, 1000000, i);
+    pthread_join(thread, &failed);
+    assert_null(failed);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 static void a_full_window_stops_only_its_stream(void **state)
 {
     (void)state;
@@ -629,6 +668,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_protocol_is_counted),
         cmocka_unit_test(auto_goes_by_size),
         cmocka_unit_test(many_messages_keep_their_order),
+        cmocka_unit_test(a_full_ring_holds_senders_up),
         cmocka_unit_test(a_full_window_stops_only_its_stream),
         cmocka_unit_test(threads_with_streams_of_their_own_share_a_link),
         cmocka_unit_test(thousands_of_streams),
