@@ -80,7 +80,9 @@ struct hd_link {
     struct hd_list in_comm;
     struct hd_stream *poller; /* the stream whose waiting thread polls */
     _Atomic uint32_t poller_asleep;
-    struct hd_list sleeping; /* streams with threads that wait for another one to poll */
+    _Atomic int64_t asleep_since; /* if poller_asleep */
+    bool unattended;              /* the communication thread looks away: the poller has slept for long */
+    struct hd_list sleeping;      /* streams with threads that wait for another one to poll */
     _Atomic int queue_pollers;
     struct hd_spin spin;
     bool armed;

@@ -6,7 +6,8 @@
  * descriptors, and by its kick.
  *
  * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
- * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again.
+ * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again. A
+ * program thread that sleeps on its link for longer than that is left to it, and says when it leaves.
  */
 
 #include <fcntl.h>
@@ -177,6 +178,13 @@ static int64_t idle_look(struct hd_link *link, int64_t now)
     return timeout - (now - link->idle_since);
 }
 
+/* A thread that sleeps on the transport takes what comes. Until it leaves, which it then tells, nobody need look. */
+static bool poller_sleeps(struct hd_link *link, int64_t now)
+{
+    return link->poller && atomic_load(&link->poller_asleep) && !hd_link_has_work(link) &&
+           now - atomic_load(&link->asleep_since) >= link->engine->conf.poll_handover;
+}
+
 /* @return nanoseconds until the next look, or -1 if the link is no more. */
 static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
 {
@@ -192,7 +200,9 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
         if (!polled_by_callers(link) && !link->armed && now - link->last_poll >= handover)
             serve(link);
         int64_t idle = idle_look(link, now);
-        next = !link->armed || hd_link_has_work(link) ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
+        link->unattended = !link->armed && poller_sleeps(link, now);
+        bool soon = (!link->armed && !link->unattended) || hd_link_has_work(link);
+        next = soon ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
     }
     bool down = link->doomed && next >= 0;
     hd_link_unlock(link);

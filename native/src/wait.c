@@ -62,6 +62,7 @@ static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t s
             hd_spin_learn(&link->spin, true);
     }
     if (!came && !arrived(ep, stream, seen)) {
+        atomic_store(&link->asleep_since, hd_now());
         atomic_store(&link->poller_asleep, 1);
         ep->ops->wait(ep, &stream->event, seen, time_left(deadline));
         atomic_store(&link->poller_asleep, 0);
@@ -89,6 +90,10 @@ static void leave(struct hd_link *link)
 {
     link->poller = NULL;
     link->last_poll = hd_now();
+    if (link->unattended) {
+        link->unattended = false;
+        hd_comm_hurry(link);
+    }
     if (hd_list_empty(&link->sleeping))
         return;
     struct hd_stream *next = hd_container(link->sleeping.next, struct hd_stream, sleep_node);

@@ -3,6 +3,7 @@
 /* Streams over any transport. */
 
 #include <errno.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -658,6 +659,40 @@ static void an_idle_link_is_closed(void **state)
     pair_close(&pair);
 }
 
+static int64_t switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
+}
+
+/* Nothing wakes up but for the engine's look once a second. The bound is far from both sides: whoever polled, even once
+ * a millisecond, would be counted in thousands. */
+static void a_blocked_receiver_sleeps(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *msg;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    assert_ok(hd_send(client, "x", 1, PATIENCE));
+    assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
+    hd_buf_unref(msg);
+    assert_int_equal(hd_recv(client, &msg, SECOND / 2), -ETIMEDOUT); /* it settles */
+    int64_t before = switches();
+    assert_int_equal(hd_recv(client, &msg, 3 * SECOND), -ETIMEDOUT);
+    int64_t count = switches() - before;
+    if (count > 500)
+        fail_msg("%lld context switches in three idle seconds", (long long)count);
+    assert_ok(hd_send(server, "y", 1, PATIENCE)); /* and wakes up */
+    assert_int_equal(hd_recv(client, &msg, PATIENCE), 0);
+    hd_buf_unref(msg);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -684,6 +719,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(bytes_ignore_message_borders),
         cmocka_unit_test(a_second_connection_shares_the_link),
         cmocka_unit_test(an_idle_link_is_closed),
+        cmocka_unit_test(a_blocked_receiver_sleeps),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
