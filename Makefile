@@ -18,8 +18,8 @@ whole: prepare ## check that each patched module compiles as a whole
 native: prepare ## build the engine and run its tests
 	@ci/native
 
-engine: prepare ## build the engine and its tools, without running tests
-	@ci/native --build
+engine: prepare ## build the engine and its tools, without its tests
+	@ci/native --dist
 
 java: patches ## build our Java
 	@ci/java

@@ -3,8 +3,10 @@ device in the virtual machine, where only the ratio of two programs means anythi
 """
 
 import argparse
+import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -17,6 +19,8 @@ UDAPL_LATENCY = 1 / 1.25
 SHM_COPY = 0.6
 HYBRID = 0.95
 SHM_64_B_US = 1.0
+JAVA_64_B_US = 2.0
+JAVA_ROUNDS = 100000
 
 
 def on_host(root, result, rounds):
@@ -40,6 +44,35 @@ def on_host(root, result, rounds):
         result.add("shm " + measure, "%d B" % size, unit, better, ours, reference, name, SHM_COPY if copied else None)
     best = figures["latency", 64, "us", "lower", "TCP loopback"][0]
     result.add("shm latency", "64 B", "us", "lower", best, [SHM_64_B_US], "asked for", 1)
+
+
+def java(root):
+    """The command that runs the benchmark of the Java binding."""
+    with open(os.path.join(root, "build", "prepare.env"), encoding="utf-8") as file:
+        home = re.search(r"^JAVA_HOME=(.*)$", file.read(), re.M).group(1)
+    jars = [jar for name in ("engine", "bench") for jar in glob.glob(os.path.join(root, "build", "java", "howdah-" + name, "*.jar"))]
+    jars += glob.glob(os.path.join(root, "build", "jars", "hadoop", "slf4j-api-*.jar"))
+    return [home + "/bin/java", "-Xmx256m", "-cp", ":".join(jars), "io.howdah.bench.engine.EnginePing"]
+
+
+def in_java(root, result, rounds):
+    """The same from Java, between two JVMs; medians of single round trips."""
+    environment = dict(os.environ, HOWDAH_TRANSPORT="shm")
+    figures = {}
+    for number in range(rounds):
+        with subprocess.Popen(
+            java(root) + ["server"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+        ) as server:
+            port = server.stdout.readline().strip()
+            client = java(root) + ["client", port, str(JAVA_ROUNDS), "1", "64", "1024", "4096"]
+            printed = subprocess.run(client, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
+        for way, size, p50, _ in re.findall(r"^(\w+)\s+(\d+)\s+([\d.]+)\s+([\d.]+)$", printed, re.M):
+            figures.setdefault((int(size), way), []).append(float(p50))
+        print("java, round %d of %d" % (number + 1, rounds), flush=True)
+    for size in sorted({size for size, _ in figures}):
+        ours, tcp = figures[size, "shm"], figures[size, "tcp"]
+        result.add("java shm latency", "%d B" % size, "us", "lower", ours, tcp, "TCP loopback")
+    result.add("java shm latency", "64 B", "us", "lower", figures[64, "shm"], [JAVA_64_B_US], "asked for", 1)
 
 
 def in_guest(root, rounds):
@@ -98,6 +131,7 @@ def main():
     result = report.Report("engine", "what is not ours", options.root, guest="QEMU, emulated processor, Soft-RoCE")
     if options.only != "guest":
         on_host(options.root, result, options.rounds)
+        in_java(options.root, result, options.rounds)
     if options.only != "host":
         add_guest_rows(result, in_guest(options.root, options.vm_rounds))
     print(result.write())

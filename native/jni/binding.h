@@ -23,7 +23,7 @@ struct hd_jni_part {
     jint count;
 };
 
-extern const struct hd_jni_part hd_jni_engine, hd_jni_stream, hd_jni_fetch, hd_jni_affinity;
+extern const struct hd_jni_part hd_jni_engine, hd_jni_stream, hd_jni_fetch;
 
 #define HD_JNI_COUNT(array) ((jint)(sizeof(array) / sizeof((array)[0])))
 /* jni.h wants char pointers that it does not write to. */

@@ -110,6 +110,15 @@ static jint confReadEnvironment(JNIEnv *env, jclass class, jlong conf)
     return hd_conf_read_environment(hd_at(conf));
 }
 
+/* So that values in force can be shown; the engine does it for itself. What a profile of the user's that does not fit
+ * is about goes to the log then. */
+static jint confTune(JNIEnv *env, jclass class, jlong conf)
+{
+    (void)env, (void)class;
+    char note[512];
+    return hd_conf_tune(hd_at(conf), note, sizeof(note));
+}
+
 /* Value in force and origin; null if there is no such option. */
 static jobjectArray confGet(JNIEnv *env, jclass class, jlong conf, jstring key)
 {
@@ -201,6 +210,27 @@ static jstring statsPath(JNIEnv *env, jclass class, jlong engine)
     return text_of(env, hd_stats_path(hd_at(engine)));
 }
 
+/* @return the set that the thread got, or -ENOENT. */
+static jint communicationEnter(JNIEnv *env, jclass class, jlong engine)
+{
+    (void)env, (void)class;
+    hd_affinity *affinity = hd_engine_affinity(hd_at(engine));
+    hd_affinity_enter_communication(affinity);
+    return hd_affinity_current(affinity);
+}
+
+static void communicationLeave(JNIEnv *env, jclass class, jlong engine)
+{
+    (void)env, (void)class;
+    hd_affinity_leave(hd_engine_affinity(hd_at(engine)));
+}
+
+static jstring affinityText(JNIEnv *env, jclass class, jlong engine)
+{
+    (void)class;
+    return text_of(env, hd_engine_affinity_text(hd_at(engine)));
+}
+
 /* ---- queues and services ---- */
 
 static jlong queueCreate(JNIEnv *env, jclass class, jlong engine)
@@ -266,6 +296,7 @@ static const JNINativeMethod methods[] = {
     HD_JNI_METHOD(confDestroy, "(J)V"),
     HD_JNI_METHOD(confSet, "(J" STRING STRING STRING ")I"),
     HD_JNI_METHOD(confReadEnvironment, "(J)I"),
+    HD_JNI_METHOD(confTune, "(J)I"),
     HD_JNI_METHOD(confGet, "(J" STRING ")" STRINGS),
     HD_JNI_METHOD(engineCreate, "(J" STRING ")J"),
     HD_JNI_METHOD(engineStop, "(J)V"),
@@ -276,6 +307,9 @@ static const JNINativeMethod methods[] = {
     HD_JNI_METHOD(counterName, "(JI)" STRING),
     HD_JNI_METHOD(counters, "(JJI)I"),
     HD_JNI_METHOD(statsPath, "(J)" STRING),
+    HD_JNI_METHOD(communicationEnter, "(J)I"),
+    HD_JNI_METHOD(communicationLeave, "(J)V"),
+    HD_JNI_METHOD(affinityText, "(J)" STRING),
     HD_JNI_METHOD(queueCreate, "(J)J"),
     HD_JNI_METHOD(queueDestroy, "(J)V"),
     HD_JNI_METHOD(queueWait, "(JJIJ)I"),

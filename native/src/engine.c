@@ -179,13 +179,21 @@ static void affinity_say(void *arg, const char *line)
     hd_log(arg, HD_LOG_WARN, "%s", line);
 }
 
-/* The RDMA device that the engine has opened; the first, if several transports have one. */
+/* Software devices (rxe, siw) hang on no bus, so no socket is close to them. */
+static bool on_a_bus(const char *device)
+{
+    char path[HD_NAME_MAX + 64];
+    snprintf(path, sizeof(path), "/sys/class/infiniband/%s/device", device);
+    return access(path, F_OK) == 0;
+}
+
+/* The adapter that the engine has opened; the first, if several transports have one. */
 static const char *hardware(struct hd_engine *engine)
 {
     for (unsigned i = 0; i < engine->device_count; i++) {
         struct hd_device *device = engine->devices[i]->inner ? engine->devices[i]->inner : engine->devices[i];
         const char *name = device->ops->hardware(device);
-        if (name)
+        if (name && on_a_bus(name))
             return name;
     }
     return NULL;

@@ -208,6 +208,7 @@ static void bury(struct hd_comm *comm, struct hd_link *link)
     hd_list_remove(&link->in_engine);
     pthread_cond_broadcast(&engine->link_gone);
     pthread_mutex_unlock(&engine->lock);
+    shutdown(link->guard_fd, SHUT_RDWR); /* tells the peer, even if the program still has its own descriptor open */
     close(link->guard_fd);
     link->guard_fd = -1;
     hd_link_put(link); /* the engine's */

@@ -37,11 +37,11 @@ static void find_arch(char *arch, size_t size)
 #if defined(__x86_64__)
     name = "x86_64";
 #elif defined(__powerpc64__)
-    const char *platform = (const char *)(uintptr_t)getauxval(AT_PLATFORM); /* power8, power9, power10 ... */
-    if (platform && strncmp(platform, "power8", 6) == 0)
-        name = "power8";
-    else if (platform && (strncmp(platform, "power9", 6) == 0 || strncmp(platform, "power1", 6) == 0))
+    unsigned long isa = getauxval(AT_HWCAP2);
+    if (isa & PPC_FEATURE2_ARCH_3_00)
         name = "power9"; /* and what came after it */
+    else if (isa & PPC_FEATURE2_ARCH_2_07)
+        name = "power8";
 #endif
     snprintf(arch, size, "%s", name);
 }

@@ -83,6 +83,7 @@ static void poll_queue(struct verbs_ep *ep)
 {
     int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
     ep->wc_next = 0;
+    atomic_store_explicit(&ep->wc_full, n == VERBS_BATCH, memory_order_relaxed);
     if (n > 0)
         atomic_store_explicit(&ep->wc_ready, (unsigned)n, memory_order_release);
     else if (n < 0)
@@ -269,12 +270,21 @@ static bool over(struct verbs_ep *ep)
            atomic_load_explicit(&ep->event, memory_order_relaxed);
 }
 
+/* Whether another look may find something: not if the last one took all there was, which is the usual single message.
+ */
+static bool worth_a_look(struct verbs_ep *ep, bool looked)
+{
+    return !looked || atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->wc_full, memory_order_relaxed);
+}
+
 static int verbs_progress(struct hd_ep *base, int budget)
 {
     struct verbs_ep *ep = of(base);
     struct ibv_wc wc;
     int count = ep->held_first ? give_held(ep) : 0, err = count < 0 ? count : 0;
-    while (!err && count < budget && hd_verbs_next(ep, &wc)) {
+    for (bool looked = false; !err && count < budget && worth_a_look(ep, looked) && hd_verbs_next(ep, &wc);
+         looked = true) {
         err = take(ep, &wc);
         count++;
     }

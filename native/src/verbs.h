@@ -203,6 +203,7 @@ struct verbs_ep {
     pthread_mutex_t cq_lock;
     struct ibv_wc wcs[VERBS_BATCH];
     unsigned wc_next;
+    atomic_bool wc_full; /* the last poll found as much as it could take */
     _Atomic unsigned wc_ready;
 
     struct verbs_held *held_first, **held_last;

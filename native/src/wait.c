@@ -101,7 +101,7 @@ static void leave(struct hd_link *link)
 int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, int64_t deadline)
 {
     struct hd_link *link = stream->link;
-    bool polling = false, expired = false;
+    bool polling = false, waited = false;
     int result;
     for (;;) {
         uint32_t seen = atomic_load(&stream->event);
@@ -114,7 +114,7 @@ int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, int64
             result = hd_error(-EINTR, "%s: the wait was interrupted", link->peer);
             break;
         }
-        if (deadline == 0 || expired) {
+        if (deadline == 0 || (waited && hd_expired(deadline))) { /* the clock is read only if nothing came */
             result = deadline == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "%s did not respond in time", link->peer);
             break;
         }
@@ -124,7 +124,7 @@ int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, int64
         } else {
             sleep_turn(link, stream, seen, deadline);
         }
-        expired = hd_expired(deadline);
+        waited = true;
     }
     if (polling)
         leave(link);

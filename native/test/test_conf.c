@@ -149,6 +149,27 @@ static void a_transport_that_is_not_there_is_an_error(void **state)
     hd_conf_destroy(conf);
 }
 
+/* What auto leaves out has a cause of its own; the option is to blame only for what it excludes. */
+static void a_transport_that_is_left_out_says_why(void **state)
+{
+    (void)state;
+    for (int named = 0; named < 2; named++) {
+        test_transport = named ? "shm" : "auto";
+        hd_engine *engine = test_engine(NULL);
+        const char *name, *why;
+        for (size_t i = 0; (name = hd_engine_transport(engine, i, &why)); i++) {
+            bool switched_off = strstr(why, "switched off") != NULL;
+            assert_true(named || !switched_off);
+            if (strcmp(name, "self") == 0)
+                assert_true(switched_off == named);
+            if (strcmp(name, "shm") == 0)
+                assert_string_equal(why, "");
+        }
+        hd_engine_destroy(engine);
+    }
+    test_transport = "auto";
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +179,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(unknown_names_get_the_nearest),
         cmocka_unit_test(the_environment_overrides),
         cmocka_unit_test(a_transport_that_is_not_there_is_an_error),
+        cmocka_unit_test(a_transport_that_is_left_out_says_why),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

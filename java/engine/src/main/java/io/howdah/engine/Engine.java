@@ -287,21 +287,43 @@ public final class Engine implements Closeable {
     return Service.listen(core(), name, queue, attachment);
   }
 
+  // Threads.
+
   /**
-   * Says that the calling thread's work is communication; it is bound as {@link EngineConf#affinity} says, once. Cheap
-   * if it was said before.
+   * Says that the calling thread's work is communication: it is bound as {@code hadoop.rdma.affinity.*} says, once.
+   * Cheap if it was said before. Threads that end need not take it back.
    *
    * @return the number of the set of processors that it got, -1 if it is not bound
    */
-  public int declareCommunicationThread() throws IOException {
-    Handle affinity = core().affinity();
-    if (affinity == null || !affinity.enter()) {
-      return -1;
-    }
+  public int declareCommunicationThread() throws EngineClosedException {
+    EngineCore entered = core();
+    long pointer = entered.enter();
     try {
-      return Math.max(-1, Native.affinityEnter(affinity.pointer));
+      return Math.max(-1, Native.communicationEnter(pointer));
     } finally {
-      affinity.exit();
+      entered.exit();
+    }
+  }
+
+  /** Takes that back: the calling thread may run where it could before. */
+  public void releaseCommunicationThread() throws EngineClosedException {
+    EngineCore entered = core();
+    long pointer = entered.enter();
+    try {
+      Native.communicationLeave(pointer);
+    } finally {
+      entered.exit();
+    }
+  }
+
+  /** The affinity in force, for people: "o2ocs for mlx5_0, 10 sets: ...", or "none" with the reason. */
+  public String affinity() throws EngineClosedException {
+    EngineCore entered = core();
+    long pointer = entered.enter();
+    try {
+      return Native.affinityText(pointer);
+    } finally {
+      entered.exit();
     }
   }
 }

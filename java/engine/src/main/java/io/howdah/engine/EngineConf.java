@@ -19,9 +19,6 @@ public final class EngineConf {
   private boolean environment = true;
   private boolean jmx;
   private String name = "java";
-  private String policy = "none";
-  private String device = "auto";
-  private String socket = "auto";
 
   /** All options at their defaults. */
   public EngineConf() {
@@ -73,38 +70,12 @@ public final class EngineConf {
     return this;
   }
 
-  /**
-   * Where threads that {@link Engine#declareCommunicationThread()} run; nowhere in particular by default.
-   *
-   * @param wish "none", "auto", "o2acs", "o2nts:6" and so on: see docs/design/affinity.md
-   * @param hca an RDMA device's name or number, or "auto"
-   * @param close the number of the socket close to it, or "auto"
-   */
-  public EngineConf affinity(String wish, String hca, String close) {
-    policy = Objects.requireNonNull(wish);
-    device = Objects.requireNonNull(hca);
-    socket = Objects.requireNonNull(close);
-    return this;
-  }
-
   String name() {
     return name;
   }
 
   boolean jmx() {
     return jmx;
-  }
-
-  boolean bindsThreads() {
-    return !"none".equals(policy);
-  }
-
-  long createAffinity() throws IOException {
-    long affinity = Native.affinityCreate(policy, device, socket);
-    if (affinity < 0) {
-      throw Errno.failure(affinity, null);
-    }
-    return affinity;
   }
 
   /** What was set, for comparisons. */
@@ -133,6 +104,7 @@ public final class EngineConf {
       if (environment) {
         check(Native.confReadEnvironment(conf));
       }
+      check(Native.confTune(conf));
     } catch (IOException | RuntimeException e) {
       Native.confDestroy(conf);
       throw e;

@@ -9,7 +9,6 @@ import java.util.concurrent.CountDownLatch;
 /** A running engine; one or several {@link Engine}s refer to it. Thread-safe. */
 final class EngineCore {
   private final Handle handle;
-  private final Handle affinity;
   private final EngineConf conf;
   private final Map<String, String> options;
   private final CountDownLatch destroyed = new CountDownLatch(1);
@@ -17,7 +16,6 @@ final class EngineCore {
 
   EngineCore(EngineConf conf) throws IOException {
     this.conf = conf;
-    long affine = conf.bindsThreads() ? conf.createAffinity() : 0;
     long settings = 0;
     long pointer;
     try {
@@ -27,11 +25,6 @@ final class EngineCore {
       if (pointer < 0) {
         throw new EngineException((int) -pointer, Native.lastError());
       }
-    } catch (IOException | RuntimeException e) {
-      if (affine != 0) {
-        Native.affinityDestroy(affine);
-      }
-      throw e;
     } finally {
       if (settings != 0) {
         Native.confDestroy(settings);
@@ -39,7 +32,6 @@ final class EngineCore {
     }
     handle = new Handle(this, Handle.Kind.ENGINE, pointer);
     handle.whenFreed(destroyed::countDown);
-    affinity = affine == 0 ? null : new Handle(this, Handle.Kind.AFFINITY, affine);
     String file = Native.statsPath(pointer);
     if (!file.isEmpty()) {
       new File(file).deleteOnExit(); // for a JVM that ends without closing: nobody else would
@@ -82,11 +74,6 @@ final class EngineCore {
     handle.exit();
   }
 
-  /** Null if nothing is to be bound. */
-  Handle affinity() {
-    return affinity;
-  }
-
   /** Ends everything; returns when the last call has left and the engine is gone. */
   void close() {
     if (metrics != null) {
@@ -101,9 +88,6 @@ final class EngineCore {
       } catch (InterruptedException e) {
         interrupted = true;
       }
-    }
-    if (affinity != null) {
-      affinity.close();
     }
     if (interrupted) {
       Thread.currentThread().interrupt();

@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 final class Handle extends PhantomReference<Object> {
   /** What a handle points to: how it is woken and freed. */
   enum Kind {
-    ENGINE, QUEUE, LINK, STREAM, BUFFER, REQUEST, AFFINITY;
+    ENGINE, QUEUE, LINK, STREAM, BUFFER, REQUEST;
 
     void wake(long pointer) {
       switch (this) {
@@ -46,11 +46,8 @@ final class Handle extends PhantomReference<Object> {
         case BUFFER:
           Native.bufRelease(pointer);
           break;
-        case REQUEST:
-          Native.fetchReplyError(pointer, -Errno.EIO, "the service did not answer");
-          break;
         default:
-          Native.affinityDestroy(pointer);
+          Native.fetchReplyError(pointer, -Errno.EIO, "the service did not answer");
       }
     }
   }

@@ -36,6 +36,8 @@ final class Native {
 
   static native int confReadEnvironment(long conf);
 
+  static native int confTune(long conf);
+
   static native String[] confGet(long conf, String key);
 
   // Engine.
@@ -57,6 +59,12 @@ final class Native {
   static native int counters(long engine, long values, int max);
 
   static native String statsPath(long engine);
+
+  static native int communicationEnter(long engine);
+
+  static native void communicationLeave(long engine);
+
+  static native String affinityText(long engine);
 
   // Queues and services.
 
@@ -149,12 +157,4 @@ final class Native {
   static native int fetchReplyFile(long fetch, int fd, long offset, long length);
 
   static native int fetchReplyError(long fetch, int error, String cause);
-
-  // Affinity.
-
-  static native long affinityCreate(String policy, String device, String socket);
-
-  static native void affinityDestroy(long affinity);
-
-  static native int affinityEnter(long affinity);
 }

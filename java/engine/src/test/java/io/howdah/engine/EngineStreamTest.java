@@ -276,6 +276,50 @@ class EngineStreamTest {
   }
 
   @Test
+  void directBuffersAndEventsCostNoGarbage() throws Exception {
+    com.sun.management.ThreadMXBean threads =
+        (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
+    try (Pair pair = new Pair("shm"); EventQueue queue = pair.server.newQueue()) {
+      EngineStream[] ends = pair.streams();
+      ByteBuffer buffer = ByteBuffer.allocateDirect(64);
+      ends[1].configureBlocking(false).register(queue, null);
+      EventHandler echo = new EventHandler() {
+        @Override
+        public void readable(EngineStream stream) throws java.io.IOException {
+          buffer.clear();
+          while (stream.read(buffer) > 0 && buffer.hasRemaining()) {
+            continue;
+          }
+          buffer.flip();
+          stream.write(buffer);
+          buffer.clear();
+          stream.read(buffer); // finds nothing, so the next one is reported
+        }
+      };
+      roundTrips(ends[0], buffer, queue, echo, 2000);
+      long before = threads.getThreadAllocatedBytes(Thread.currentThread().getId());
+      int rounds = 20_000;
+      roundTrips(ends[0], buffer, queue, echo, rounds);
+      long bytes = threads.getThreadAllocatedBytes(Thread.currentThread().getId()) - before;
+      assertThat(bytes).as("bytes of garbage in all").isLessThan(rounds);
+      closeAll(ends);
+    }
+  }
+
+  private static void roundTrips(EngineStream stream, ByteBuffer buffer, EventQueue queue, EventHandler echo, int count)
+      throws java.io.IOException {
+    for (int i = 0; i < count; i++) {
+      buffer.clear();
+      stream.write(buffer);
+      queue.poll(echo, Pair.PATIENCE);
+      buffer.clear();
+      while (buffer.hasRemaining()) {
+        stream.read(buffer);
+      }
+    }
+  }
+
+  @Test
   void anUnknownServiceIsRefused() throws Exception {
     try (Pair pair = new Pair("shm"); EngineStream stream = pair.link.open("nonsense")) {
       assertThatThrownBy(stream::receive).isInstanceOf(NoSuchServiceException.class).hasMessageContaining("nonsense");

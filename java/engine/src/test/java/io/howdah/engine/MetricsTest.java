@@ -7,6 +7,7 @@ import java.lang.management.ManagementFactory;
 import java.util.HashSet;
 import java.util.Random;
 import java.util.Set;
+import java.util.concurrent.TimeUnit;
 import javax.management.JMX;
 import javax.management.MBeanServer;
 import javax.management.ObjectName;
@@ -45,21 +46,19 @@ class MetricsTest {
   @Test
   void threadsAreBoundOnlyIfAskedFor() throws Exception {
     try (Engine engine = Engine.create(Pair.conf("self"))) {
+      assertThat(engine.affinity()).startsWith("none");
       assertThat(engine.declareCommunicationThread()).isEqualTo(-1);
     }
-    assertThatThrownBy(() -> Engine.create(Pair.conf("self").affinity("o9", "auto", "auto")))
+    assertThatThrownBy(() -> Engine.create(Pair.conf("self", "affinity.policy=o9")))
         .isInstanceOf(EngineException.class).hasMessageContaining("o9");
-    try (Engine engine = Engine.create(Pair.conf("self").affinity("o2occ", "auto", "auto"))) {
-      int[] set = new int[2];
-      Thread thread = Threads.start(() -> {
-        try {
-          set[0] = engine.declareCommunicationThread();
-          set[1] = engine.declareCommunicationThread();
-        } catch (java.io.IOException e) {
-          set[0] = -2;
-        }
-      });
-      thread.join();
+    try (Engine engine = Engine.create(Pair.conf("self", "affinity.policy=o2occ"))) {
+      assertThat(engine.affinity()).startsWith("o2occ");
+      int[] set = Threads.supply(() -> {
+        int first = engine.declareCommunicationThread();
+        int second = engine.declareCommunicationThread();
+        engine.releaseCommunicationThread();
+        return new int[] {first, second};
+      }).get(Pair.PATIENCE, TimeUnit.MILLISECONDS);
       assertThat(set[0]).isGreaterThanOrEqualTo(0).isEqualTo(set[1]);
     }
   }
