@@ -60,6 +60,11 @@ static void link_free(struct hd_link *link)
             hd_list_remove(node);
             free(node); /* both kinds begin with their node */
         }
+    while (link->msgs_free) {
+        struct hd_msg *msg = link->msgs_free;
+        link->msgs_free = msg->next;
+        free(msg);
+    }
     hd_table_destroy(&link->rndvs);
     hd_table_destroy(&link->ops);
     hd_table_destroy(&link->fetches);

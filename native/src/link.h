@@ -58,6 +58,8 @@ struct hd_link {
     uint32_t bucket_count, stream_count, peer_stream_count;
     uint32_t next_id, last_peer_id;
     struct hd_list tx_stalled; /* streams that wait for credits */
+    struct hd_msg *msgs_free;  /* kept for the next messages: the usual case allocates nothing */
+    unsigned msgs_free_count;
 
     /* rendezvous */
     struct hd_table rndvs; /* struct hd_rndv */

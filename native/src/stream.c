@@ -448,12 +448,35 @@ int hd_stream_finish(hd_stream *stream)
 
 /* ---- receiving ---- */
 
+#define MSGS_KEPT 64 /* on each link */
+
+static struct hd_msg *msg_take(struct hd_link *link)
+{
+    struct hd_msg *msg = link->msgs_free;
+    if (!msg)
+        return malloc(sizeof(*msg));
+    link->msgs_free = msg->next;
+    link->msgs_free_count--;
+    return msg;
+}
+
+static void msg_give(struct hd_link *link, struct hd_msg *msg)
+{
+    if (link->msgs_free_count >= MSGS_KEPT) {
+        free(msg);
+        return;
+    }
+    msg->next = link->msgs_free;
+    link->msgs_free = msg;
+    link->msgs_free_count++;
+}
+
 static struct hd_msg *append(struct hd_stream *stream, size_t length)
 {
-    struct hd_msg *msg = calloc(1, sizeof(*msg));
+    struct hd_msg *msg = msg_take(stream->link);
     if (!msg)
         return NULL;
-    msg->length = length;
+    *msg = (struct hd_msg){.length = length};
     *stream->rx_last = msg;
     stream->rx_last = &msg->next;
     return msg;
@@ -467,7 +490,7 @@ static void drop_first(struct hd_stream *stream)
     if (!stream->rx_first)
         stream->rx_last = &stream->rx_first;
     stream->rx_offset = 0;
-    free(msg);
+    msg_give(stream->link, msg);
 }
 
 /* The stream that a frame of the peer is for. False with *err set if there never was one, or *err 0 if it was closed
@@ -662,7 +685,8 @@ int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 {
     hd_enter(stream->link->engine);
     hd_link_lock(stream->link);
-    int err = await_message(stream, hd_deadline(timeout));
+    /* The clock is not read for what is there already. */
+    int err = await_message(stream, wait_readable(stream, NULL) ? 0 : hd_deadline(timeout));
     if (!err) {
         struct hd_msg *msg = stream->rx_first;
         hd_buf *buf = msg->buf;
@@ -734,7 +758,7 @@ void hd_stream_lost(struct hd_link *link)
                         s->rx_ready_bytes -= msg->length;
                     }
                     hd_buf_unref(msg->buf);
-                    free(msg);
+                    msg_give(link, msg);
                 }
                 s->rx_last = at;
                 s->remote_finished = false; /* this is not the end that the peer meant */
