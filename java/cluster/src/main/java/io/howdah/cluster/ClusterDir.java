@@ -134,11 +134,12 @@ final class ClusterDir {
 
   /** Free bytes where the folder is. */
   long freeBytes() {
-    try {
-      return Files.getFileStore(root).getUsableSpace();
-    } catch (IOException e) {
-      throw unwritable(e);
-    }
+    return freeBytes(root);
+  }
+
+  /** Free bytes where an existing folder is. Not by its FileStore: a chroot's root is in no table of mounts. */
+  static long freeBytes(Path folder) {
+    return folder.toFile().getUsableSpace();
   }
 
   /**

@@ -84,8 +84,8 @@ public final class DemoCommand implements Callable<Integer> {
     }
   }
 
-  private void checkRoom(long bytes) throws IOException {
-    long free = Files.getFileStore(dir).getUsableSpace();
+  private void checkRoom(long bytes) {
+    long free = ClusterDir.freeBytes(dir);
     if (bytes > (free - SPACE_BASE) / SPACE_FACTOR) {
       throw new ClusterException("the disk of " + dir + " has " + Sizes.format(free) + " free; a demo of "
           + Sizes.format(bytes) + " needs " + SPACE_FACTOR + " times that and " + Sizes.format(SPACE_BASE) + " more",
