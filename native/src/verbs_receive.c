@@ -108,6 +108,18 @@ void hd_verbs_pool_fill(struct verbs_device *dev, struct verbs_pool *pool)
     pthread_mutex_unlock(&dev->lock);
 }
 
+/* At most half of what the engine may take: what arrives has to go somewhere else, too. */
+static uint32_t most_buffers(const struct verbs_device *dev)
+{
+    const struct hd_conf *conf = dev->device->conf;
+    uint64_t room = (uint64_t)conf->verbs_receive_buffers, half = (uint64_t)conf->memory_limit / 2 / buffer_size(dev);
+    if (dev->attr.max_srq_wr > 0 && room > (uint64_t)dev->attr.max_srq_wr)
+        room = (uint64_t)dev->attr.max_srq_wr;
+    if (room > half)
+        room = half > POOL_MIN ? half : POOL_MIN;
+    return (uint32_t)room;
+}
+
 static struct verbs_pool *pool_create(struct verbs_device *dev)
 {
     struct verbs_pool *pool = calloc(1, sizeof(*pool));
@@ -115,9 +127,7 @@ static struct verbs_pool *pool_create(struct verbs_device *dev)
         hd_error(-ENOMEM, "out of memory");
         return NULL;
     }
-    pool->room = (uint32_t)dev->device->conf->verbs_receive_buffers;
-    if (dev->attr.max_srq_wr > 0 && pool->room > (uint32_t)dev->attr.max_srq_wr)
-        pool->room = (uint32_t)dev->attr.max_srq_wr;
+    pool->room = most_buffers(dev);
     struct ibv_srq_init_attr attr = {.attr = {.max_wr = pool->room, .max_sge = 1}};
     pool->entries = calloc(pool->room, sizeof(*pool->entries));
     pool->srq = pool->entries ? dev->api->create_srq(dev->pd, &attr) : NULL;

@@ -191,6 +191,10 @@ static void *send_big(void *arg)
 static void a_full_ring_holds_senders_up(void **state)
 {
     (void)state;
+    if (strcmp(test_transport, "self") != 0 && strcmp(test_transport, "shm") != 0) {
+        puts("skipped: a_full_ring_holds_senders_up: this transport has no ring");
+        skip();
+    }
     struct pair pair;
     hd_stream *client, *server;
     pthread_t thread;

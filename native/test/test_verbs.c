@@ -83,6 +83,24 @@ static void receive_memory_goes_with_the_last_link(void **state)
     pair_close(&pair);
 }
 
+/* However many frames may be under way, what arrives must have somewhere to go. */
+static void receive_buffers_leave_half_of_the_memory(void **state)
+{
+    (void)state;
+    const char *const options[] = {"link.credits=4096", "memory.limit=32m", "memory.slab.size=4m", NULL};
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, options);
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 1000000, 1);
+    exchange(server, client, 1000000, 2);
+    uint64_t waiting = counter(pair.a, "memory.receive.now");
+    assert_true(waiting > 8 << 20 && waiting <= 20 << 20); /* 16 MB of frames; their size classes are coarser */
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 static void without_remote_access_everything_is_copied(void **state)
 {
     (void)state;
@@ -261,6 +279,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_device_that_is_not_there_is_named),
         cmocka_unit_test(devices_by_name_number_and_port),
         cmocka_unit_test(receive_memory_goes_with_the_last_link),
+        cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
         cmocka_unit_test(without_remote_access_everything_is_copied),
         cmocka_unit_test(little_locked_memory_means_copies),
         cmocka_unit_test(no_locked_memory_is_said_at_the_start),

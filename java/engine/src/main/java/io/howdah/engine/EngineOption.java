@@ -93,7 +93,10 @@ public enum EngineOption {
   VERBS_SIGNAL_INTERVAL("hadoop.rdma.verbs.signal.interval", "int", "16", "1 .. 256"),
   /** Registered memory of each link for frames on their way out; at least eight frames. */
   VERBS_SEND_BUFFER("hadoop.rdma.verbs.send.buffer", "size", "512k", "64k .. 64m"),
-  /** Most receive buffers that the links of an engine share. They take as many as their link.credits need. */
+  /**
+   * Most receive buffers that the links of an engine share. They take as many as their link.credits need, but no more
+   * than half of memory.limit.
+   */
   VERBS_RECEIVE_BUFFERS("hadoop.rdma.verbs.receive.buffers", "int", "2048", "64 .. 65536"),
   /** Reads of remote memory under way at a time on a link, each way, if the devices can. */
   VERBS_READ_DEPTH("hadoop.rdma.verbs.read.depth", "int", "16", "1 .. 128"),
