@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "support.h"
 
+#include <sys/resource.h>
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <sys/socket.h>
@@ -198,4 +199,11 @@ void await_counter(hd_engine *engine, const char *name, uint64_t value)
         nanosleep(&pause, NULL);
     if (counter(engine, name) != value)
         fail_msg("%s is %llu, not %llu", name, (unsigned long long)counter(engine, name), (unsigned long long)value);
+}
+
+int64_t context_switches(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_nvcsw + usage.ru_nivcsw;
 }

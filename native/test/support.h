@@ -77,4 +77,7 @@ int test_rounds(int rounds);
 /* Waits until a counter has the value; fails if that takes too long. */
 void await_counter(hd_engine *engine, const char *name, uint64_t value);
 
+/* Of this process so far: what sleeps has few. */
+int64_t context_switches(void);
+
 #endif

@@ -3,7 +3,6 @@
 /* Streams over any transport. */
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -663,13 +662,6 @@ static void an_idle_link_is_closed(void **state)
     pair_close(&pair);
 }
 
-static int64_t switches(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nvcsw + usage.ru_nivcsw;
-}
-
 /* Nothing wakes up but for the engine's look once a second. The bound is far from both sides: whoever polled, even once
  * a millisecond, would be counted in thousands. */
 static void a_blocked_receiver_sleeps(void **state)
@@ -684,9 +676,9 @@ static void a_blocked_receiver_sleeps(void **state)
     assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
     hd_buf_unref(msg);
     assert_int_equal(hd_recv(client, &msg, SECOND / 2), -ETIMEDOUT); /* it settles */
-    int64_t before = switches();
+    int64_t before = context_switches();
     assert_int_equal(hd_recv(client, &msg, 3 * SECOND), -ETIMEDOUT);
-    int64_t count = switches() - before;
+    int64_t count = context_switches() - before;
     if (count > 500)
         fail_msg("%lld context switches in three idle seconds", (long long)count);
     assert_ok(hd_send(server, "y", 1, PATIENCE)); /* and wakes up */

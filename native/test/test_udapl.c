@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,13 +193,6 @@ static void a_killed_client_ends_its_link(void **state)
     }
 }
 
-static int64_t switches(void)
-{
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    return usage.ru_nvcsw + usage.ru_nivcsw;
-}
-
 /* Nobody waits on the link: nothing wakes up but for the engine's look once a second. A bound far from both sides:
  * whoever polled, even once a millisecond, would be counted in thousands. */
 static void an_idle_link_sleeps(void **state)
@@ -213,9 +205,9 @@ static void an_idle_link_sleeps(void **state)
     pair_stream(&pair, NULL, &client, &server);
     exchange(client, server, 100, 1);
     assert_int_equal(hd_recv(client, &msg, SECOND), -ETIMEDOUT); /* it settles */
-    int64_t before = switches();
+    int64_t before = context_switches();
     sleep(3);
-    int64_t after = switches();
+    int64_t after = context_switches();
     if (after - before > 500)
         fail_msg("%lld context switches in three idle seconds", (long long)(after - before));
     exchange(client, server, 100, 2);
