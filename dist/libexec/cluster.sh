@@ -82,7 +82,8 @@ dfs_daemons() {
     dfs_role "$1" datanode "${HADOOP_SLAVES:-$HADOOP_CONF_DIR/slaves}"
     if conf_hosts -secondaryNameNodes "$lists/hosts"; then dfs_role "$1" secondarynamenode "$lists/hosts"; fi
     if conf_hosts -journalNodes "$lists/hosts"; then dfs_role "$1" journalnode "$lists/hosts"; fi
-    automatic=$("$HADOOP_HOME/bin/hdfs" --loglevel ERROR getconf -confKey dfs.ha.automatic-failover.enabled 2>/dev/null) || true
+    automatic=$("$HADOOP_HOME/bin/hdfs" --loglevel ERROR getconf -confKey dfs.ha.automatic-failover.enabled) ||
+        die "the configuration does not say whether HDFS fails over by itself" "the message above names what is wrong in $HADOOP_CONF_DIR"
     if [ "$automatic" = true ]; then dfs_role "$1" zkfc "$lists/namenodes"; fi
 }
 
