@@ -434,12 +434,10 @@ static int dispatch_control(struct hd_link *link, const struct hd_frame *f, cons
     }
 }
 
-static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
     uint8_t copy[HD_FRAME_MIN_PAYLOAD]; /* the peer may change what it sent while we look */
     switch (f->type) {
-    case HD_FRAME_DATA:
-        return hd_stream_on_data(link, f->id, payload, f->length, owner);
     case HD_FRAME_FRAG:
         return hd_rndv_on_frag(link, f->id, f->arg, payload, f->length);
     case HD_FRAME_REPLY:
@@ -451,11 +449,9 @@ static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *
     }
 }
 
-int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+/* Whether the frame may come now. */
+static int check(const struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
-    struct hd_link *link = arg;
-    if (!hd_link_usable(link))
-        return -ECONNRESET;
     if (!hd_frame_valid(f, link->ep->frame_rx))
         return hd_error(-EPROTO, "a frame of type %u, %u bytes makes no sense", f->type, f->length);
     if (f->checksum != (link->checksum ? hd_frame_checksum(f, payload) : 0))
@@ -464,10 +460,21 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
         return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->rx_sequence);
     if (f->credits > link->peers.credits - link->tx_credits)
         return hd_error(-EPROTO, "the peer gives back more credits than it got");
-    bool credit = f->type == HD_FRAME_CREDIT;
-    if (!credit && link->rx_owed >= link->mine.credits)
+    if (f->type != HD_FRAME_CREDIT && link->rx_owed >= link->mine.credits)
         return hd_error(-EPROTO, "the peer sends more than its credits allow");
-    int err = dispatch(link, f, payload, owner);
+    return 0;
+}
+
+int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_link *link = arg;
+    if (!hd_link_usable(link))
+        return -ECONNRESET;
+    int err = check(link, f, payload);
+    if (err)
+        return err;
+    err = f->type == HD_FRAME_DATA ? hd_stream_on_data(link, f->id, payload, f->length, owner)
+                                   : dispatch(link, f, payload);
     if (err) {
         link->memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
@@ -476,7 +483,7 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     }
     link->memory_stalled = false;
     link->rx_sequence++;
-    link->rx_owed += !credit;
+    link->rx_owed += f->type != HD_FRAME_CREDIT;
     link->tx_credits += f->credits;
     link->tally.frames_received++;
     link->tally.bytes_received += f->length;

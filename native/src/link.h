@@ -88,6 +88,7 @@ struct hd_link {
     struct hd_comm *comm;
     struct hd_list in_comm;
     struct hd_stream *poller; /* the stream whose waiting thread polls */
+    bool poller_away;         /* it polls or sleeps, without the lock */
     _Atomic uint32_t poller_asleep;
     _Atomic int64_t asleep_since; /* if poller_asleep */
     bool unattended;              /* the communication thread looks away: the poller has slept for long */

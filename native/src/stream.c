@@ -11,9 +11,15 @@
 
 /* ---- the link's streams by id ---- */
 
+/* Their number is a power of two. */
+static uint32_t bucket_of(const struct hd_link *link, uint32_t id)
+{
+    return id / 2 & (link->bucket_count - 1);
+}
+
 struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id)
 {
-    struct hd_stream *stream = link->buckets[id / 2 % link->bucket_count];
+    struct hd_stream *stream = link->buckets[bucket_of(link, id)];
     while (stream && stream->id != id)
         stream = stream->next_in_bucket;
     return stream;
@@ -28,8 +34,8 @@ static void rehash(struct hd_link *link)
     for (uint32_t i = 0; i < link->bucket_count; i++)
         for (struct hd_stream *s = link->buckets[i], *next; s; s = next) {
             next = s->next_in_bucket;
-            s->next_in_bucket = buckets[s->id / 2 % count];
-            buckets[s->id / 2 % count] = s;
+            s->next_in_bucket = buckets[s->id / 2 & (count - 1)];
+            buckets[s->id / 2 & (count - 1)] = s;
         }
     free(link->buckets);
     link->buckets = buckets;
@@ -40,7 +46,7 @@ static void insert(struct hd_link *link, struct hd_stream *stream)
 {
     if (link->stream_count >= link->bucket_count)
         rehash(link);
-    struct hd_stream **bucket = &link->buckets[stream->id / 2 % link->bucket_count];
+    struct hd_stream **bucket = &link->buckets[bucket_of(link, stream->id)];
     stream->next_in_bucket = *bucket;
     *bucket = stream;
     stream->in_table = true;
@@ -52,7 +58,7 @@ static void insert(struct hd_link *link, struct hd_stream *stream)
 
 static void take_out(struct hd_link *link, struct hd_stream *stream)
 {
-    struct hd_stream **at = &link->buckets[stream->id / 2 % link->bucket_count];
+    struct hd_stream **at = &link->buckets[bucket_of(link, stream->id)];
     while (*at != stream)
         at = &(*at)->next_in_bucket;
     *at = stream->next_in_bucket;
@@ -92,7 +98,7 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
 
 static void post_readable(struct hd_stream *stream)
 {
-    if (stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
+    if (stream->queue && stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
         stream->readable_wanted = false;
 }
 
@@ -283,7 +289,7 @@ static int check_length(struct hd_stream *stream, size_t length)
 }
 
 /* Under the lock: waits until the message may go. */
-static int await_send(struct hd_stream *stream, size_t length, bool eager, int64_t deadline)
+static int await_send(struct hd_stream *stream, size_t length, bool eager, struct hd_patience *patience)
 {
     struct sending s = {length, eager};
     int ready = sendable(stream, length, eager);
@@ -293,7 +299,7 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, int64
         return ready;
     hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
     hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
-    int err = hd_stream_wait(stream, wait_sendable, &s, deadline);
+    int err = hd_stream_wait(stream, wait_sendable, &s, patience);
     if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->sleepers == 0)
         hd_list_remove(&stream->tx_node);
     if (err == -EAGAIN)
@@ -303,35 +309,46 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, int64
 
 /* A refusal by the transport in spite of credits is rare; then it is tried again like a lack of credits. */
 static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, uint64_t arg, const void *payload,
-                           size_t length, const struct sending *s, int64_t deadline)
+                           size_t length, const struct sending *s, struct hd_patience *patience)
 {
     for (;;) {
-        int err = await_send(stream, s->length, s->eager, deadline);
+        int err = await_send(stream, s->length, s->eager, patience);
         if (!err)
             err = hd_link_post(stream->link, type, stream->id, arg, payload, length);
         if (err == -ECONNRESET && lost(stream))
             return failure(stream);
-        if (err == -EAGAIN && deadline == 0)
-            stream->writable_wanted = true;
-        if (err == -EAGAIN && deadline == 0 && hd_list_empty(&stream->tx_node))
-            hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
-        if (err != -EAGAIN || deadline == 0)
+        if (err != -EAGAIN)
             return err;
+        if (patience->timeout == 0) {
+            stream->writable_wanted = true;
+            if (hd_list_empty(&stream->tx_node))
+                hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
+            return err;
+        }
         hd_link_progress(stream->link);
         hd_link_unlock(stream->link); /* others need the link meanwhile, its end among them */
         sched_yield();
         hd_link_lock(stream->link);
-        if (hd_expired(deadline))
+        if (hd_expired(hd_due(patience)))
             return hd_error(-ETIMEDOUT, "%s: no room to send in time", stream->link->peer);
     }
 }
 
-static int send_eager(struct hd_stream *stream, const void *data, size_t length, int64_t deadline)
+/* What sendable() looks at, where nothing is in the way: the usual case. */
+static bool free_to_go(const struct hd_stream *stream)
+{
+    return hd_link_usable(stream->link) && !stream->remote_error && !stream->finished && stream->tx_window > 0 &&
+           hd_link_can_send(stream->link);
+}
+
+static int send_eager(struct hd_stream *stream, const void *data, size_t length, struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
     struct sending s = {length, true};
     hd_link_lock(link);
-    int err = post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, deadline);
+    int err = free_to_go(stream) ? hd_link_post(link, HD_FRAME_DATA, stream->id, 0, data, length) : -EAGAIN;
+    if (err)
+        err = post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, patience);
     if (!err) {
         stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
         link->tally.messages_eager++;
@@ -345,13 +362,13 @@ static int wish_of(const struct hd_stream *stream, size_t length)
     return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
 }
 
-static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t deadline)
+static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
     struct sending s = {length, false};
     struct hd_rts rts;
     hd_link_lock(link);
-    int err = await_send(stream, length, false, deadline);
+    int err = await_send(stream, length, false, patience);
     struct hd_rndv *rndv = err ? NULL : hd_rndv_create(link, HD_RNDV_TX);
     if (!err && !rndv)
         err = -ENOMEM;
@@ -362,7 +379,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
         rndv->mode = HD_RNDV_UNSENT;
         uint32_t handle = rndv->handle;
         hd_rndv_describe(link, rndv, wish_of(stream, length), &rts);
-        err = post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, deadline);
+        err = post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, patience);
         if (err) {
             if (hd_table_get(&link->rndvs, handle)) /* a link that ended while we waited took it along */
                 hd_rndv_free(link, rndv);
@@ -386,9 +403,10 @@ int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, in
     int err = check_length(stream, length);
     if (err)
         return err;
+    struct hd_patience patience = hd_patience(timeout);
     if (length <= stream->link->eager_max)
-        return send_eager(stream, buf->data + offset, length, hd_deadline(timeout));
-    return send_rndv(stream, buf, offset, length, hd_deadline(timeout));
+        return send_eager(stream, buf->data + offset, length, &patience);
+    return send_rndv(stream, buf, offset, length, &patience);
 }
 
 int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
@@ -397,14 +415,15 @@ int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
     int err = check_length(stream, length);
     if (err)
         return err;
+    struct hd_patience patience = hd_patience(timeout);
     if (length <= stream->link->eager_max)
-        return send_eager(stream, data, length, hd_deadline(timeout));
+        return send_eager(stream, data, length, &patience);
     hd_buf *buf;
     err = hd_arena_alloc(stream->link->engine->arena, length, &buf);
     if (err)
         return err;
     memcpy(buf->data, data, length);
-    err = send_rndv(stream, buf, 0, length, hd_deadline(timeout));
+    err = send_rndv(stream, buf, 0, length, &patience);
     hd_buf_unref(buf);
     return err;
 }
@@ -499,12 +518,14 @@ static bool expect(struct hd_link *link, uint32_t id, struct hd_stream **stream,
 {
     *err = 0;
     *stream = hd_stream_lookup(link, id);
+    if (*stream && !(*stream)->remote_error)
+        return true;
     bool ours = (id & 1) == (link->initiator ? 1U : 0U);
     if (!*stream && (id == 0 || (ours ? id >= link->next_id : id > link->last_peer_id)))
         *err = hd_error(-EPROTO, "a frame for stream %u, which was never opened", id);
     if (*stream && (*stream)->remote_error)
         *err = hd_error(-EPROTO, "a frame for stream %u after its reset", id);
-    return *stream && !*err;
+    return false;
 }
 
 static int take_window(struct hd_stream *stream, size_t length)
@@ -661,10 +682,10 @@ static int wait_readable(struct hd_stream *stream, void *arg)
 }
 
 /* Under the lock: 0 with a message at the front, 1 at the end, or an error. */
-static int await_message(struct hd_stream *stream, int64_t deadline)
+static int await_message(struct hd_stream *stream, struct hd_patience *patience)
 {
-    int ready = wait_readable(stream, NULL);
-    int err = ready < 0 ? ready : ready ? 0 : hd_stream_wait(stream, wait_readable, NULL, deadline);
+    bool ready = stream->rx_first && !stream->rx_first->rndv;
+    int err = ready ? 0 : hd_stream_wait(stream, wait_readable, NULL, patience);
     if (err == -EAGAIN)
         stream->readable_wanted = true;
     return err ? err : stream->rx_first ? 0 : 1;
@@ -684,9 +705,9 @@ static void finish_first(struct hd_stream *stream)
 int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 {
     hd_enter(stream->link->engine);
+    struct hd_patience patience = hd_patience(timeout);
     hd_link_lock(stream->link);
-    /* The clock is not read for what is there already. */
-    int err = await_message(stream, wait_readable(stream, NULL) ? 0 : hd_deadline(timeout));
+    int err = await_message(stream, &patience);
     if (!err) {
         struct hd_msg *msg = stream->rx_first;
         hd_buf *buf = msg->buf;
@@ -705,11 +726,11 @@ ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout)
     hd_enter(stream->link->engine);
     if (length == 0)
         return 0;
-    int64_t deadline = hd_deadline(timeout);
+    struct hd_patience patience = hd_patience(timeout), none = hd_patience(0);
     size_t done = 0;
     int err;
     hd_link_lock(stream->link);
-    while (done < length && (err = await_message(stream, done ? 0 : deadline)) == 0) {
+    while (done < length && (err = await_message(stream, done ? &none : &patience)) == 0) {
         struct hd_msg *msg = stream->rx_first;
         size_t left = msg->length - stream->rx_offset, n = left < length - done ? left : length - done;
         memcpy((char *)data + done, msg->buf->data + stream->rx_offset, n);
