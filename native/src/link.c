@@ -25,10 +25,10 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     }
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
-    struct hd_list *lists[] = {&link->in_engine,  &link->controls, &link->controls_free, &link->tx_stalled,
-                               &link->todo,       &link->ops_free, &link->tx_frags,      &link->memory_wait,
-                               &link->tx_fetches, &link->served,   &link->tx_replies,    &link->in_comm,
-                               &link->sleeping};
+    struct hd_list *lists[] = {&link->in_engine,  &link->controls,      &link->controls_free, &link->tx_stalled,
+                               &link->todo,       &link->ops_free,      &link->tx_frags,      &link->memory_wait,
+                               &link->tx_fetches, &link->served,        &link->tx_replies,    &link->in_comm,
+                               &link->sleeping,   &link->memory_senders};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->bucket_count = 16;
@@ -367,8 +367,9 @@ bool hd_link_has_work(const struct hd_link *link)
 {
     bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) ||
                     !hd_list_empty(&link->tx_frags) || !hd_list_empty(&link->tx_stalled);
-    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) ||
-           link->memory_stalled || link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
+    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->memory_senders) ||
+           !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) || link->memory_stalled ||
+           link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
 }
 
 /* ---- receiving ---- */

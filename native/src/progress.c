@@ -210,6 +210,8 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
     } else if (hd_link_usable(link)) {
         if (hd_link_has_work(link)) /* a caller that polls may be asleep */
             hd_link_progress(link);
+        if (!hd_list_empty(&link->memory_senders))
+            hd_stream_retry_memory(link);
         if (left_alone(link, now))
             serve(link);
         int64_t idle = idle_look(link, now);
