@@ -116,6 +116,7 @@ struct hd_comm {
     pthread_mutex_t lock;
     struct hd_list fresh; /* links to adopt */
     struct hd_list links; /* the thread's own */
+    bool soon;            /* the thread's own: something wants another look within poll.handover */
     atomic_bool quick;    /* looks at its links every millisecond or so */
     atomic_bool stop;
 };

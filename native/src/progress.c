@@ -52,9 +52,13 @@ static void drain(int fd)
     }
 }
 
+static _Thread_local struct hd_comm *self; /* on a communication thread */
+
 void hd_comm_hurry(struct hd_link *link)
 {
-    if (link->comm && !atomic_exchange(&link->comm->quick, true))
+    if (link->comm == self && self)
+        self->soon = true; /* a kick would have it look again at once, and again find nothing */
+    else if (link->comm && !atomic_exchange(&link->comm->quick, true))
         kick(link->comm);
 }
 
@@ -255,6 +259,9 @@ static int64_t look_around(struct hd_comm *comm)
         else if (next < sleep)
             sleep = next;
     }
+    if (comm->soon && sleep > comm->engine->conf.poll_handover)
+        sleep = comm->engine->conf.poll_handover;
+    comm->soon = false;
     if (sleep <= comm->engine->conf.poll_handover)
         atomic_store(&comm->quick, true);
     hd_arena_settle(comm->engine->arena);
@@ -270,6 +277,7 @@ static void *run(void *arg)
 {
     struct hd_comm *comm = arg;
     int64_t next_look = 0;
+    self = comm;
     if (comm->engine->binds)
         hd_affinity_enter_communication(comm->engine->binds);
     while (!atomic_load(&comm->stop)) {
@@ -289,7 +297,11 @@ static void *run(void *arg)
                 link_event(link);
             }
         }
-        if (hd_now() < next_look)
+        now = hd_now();
+        if (comm->soon && next_look > now + comm->engine->conf.poll_handover)
+            next_look = now + comm->engine->conf.poll_handover;
+        comm->soon = false;
+        if (now < next_look)
             continue;
         adopt_fresh(comm);
         int64_t pause = look_around(comm);

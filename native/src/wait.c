@@ -6,6 +6,8 @@
 
 #include <limits.h>
 
+#define STARVED_NAP ((int64_t)1000000)
+
 /* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
  * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
  * the word while he is away. */
@@ -100,16 +102,24 @@ static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t s
     hd_link_progress(link);
 }
 
-/* Another thread polls: sleep until there is something, or until it is our turn to poll. */
-static void sleep_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
+/* Sleeps until something is delivered to the stream: another thread polls, or polling is of no use. */
+static void sleep_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t time)
 {
     if (stream->sleepers++ == 0)
         hd_list_add_tail(&link->sleeping, &stream->sleep_node);
     hd_link_unlock(link);
-    hd_futex_wait(&stream->event, seen, time_left(hd_due(patience)), false);
+    hd_futex_wait(&stream->event, seen, time, false);
     hd_link_lock(link);
     if (--stream->sleepers == 0)
         hd_list_remove(&stream->sleep_node);
+}
+
+/* A frame cannot be taken for want of memory: it will be there at every look. */
+static void starve_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
+{
+    int64_t time = time_left(hd_due(patience));
+    sleep_turn(link, stream, seen, time == HD_FOREVER || time > STARVED_NAP ? STARVED_NAP : time);
+    hd_link_progress(link);
 }
 
 /* The polling thread leaves: another waiting one takes over, or in a while the communication thread. */
@@ -156,11 +166,14 @@ int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struc
             result = patience->timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "%s did not respond in time", link->peer);
             break;
         }
-        if ((!link->poller || polling) && hd_link_usable(link)) {
+        bool may_poll = (!link->poller || polling) && hd_link_usable(link);
+        if (may_poll && link->memory_stalled) {
+            starve_turn(link, stream, seen, patience);
+        } else if (may_poll) {
             polling = true;
             poll_turn(link, stream, seen, patience);
         } else {
-            sleep_turn(link, stream, seen, patience);
+            sleep_turn(link, stream, seen, time_left(hd_due(patience)));
         }
         waited = true;
     }

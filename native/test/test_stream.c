@@ -612,6 +612,7 @@ static void a_sender_waits_for_memory(void **state)
     hd_buf *msg;
     assert_ok(hd_recv(server, &msg, PATIENCE));
     hd_buf_unref(msg);
+    await_counter(pair.a, "messages.read", 1); /* its copy is given back */
     for (int i = 4; i < count; i++)
         hd_buf_unref(bufs[i]);
 
@@ -628,6 +629,29 @@ static void a_sender_waits_for_memory(void **state)
     hd_stream_close(client);
     hd_stream_close(server);
     hd_queue_destroy(events);
+    pair_close(&pair);
+}
+
+static void a_transfer_without_memory_is_not_tried_in_a_loop(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *bufs[HOARD], *buf;
+    pair_open(&pair, (const char *const[]){"memory.limit=16m", "memory.slab.size=1m", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    assert_ok(hd_buf_alloc(pair.a, 1 << 20, &buf));
+    fill(hd_buf_data(buf), 1 << 20, 4);
+    int count = hoard(pair.b, bufs);
+    assert_ok(hd_send_buf(client, buf, 0, 1 << 20, PATIENCE));
+    usleep(500000);
+    assert_true(counter(pair.b, "stalls.memory") < 5000); /* one a millisecond, or fewer on a busy machine */
+    while (count)
+        hd_buf_unref(bufs[--count]);
+    recv_filled(server, 1 << 20, 4);
+    hd_buf_unref(buf);
+    hd_stream_close(client);
+    hd_stream_close(server);
     pair_close(&pair);
 }
 
@@ -809,6 +833,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(closing_the_engine_ends_every_wait),
         cmocka_unit_test(events_tell_when_to_read_and_write),
         cmocka_unit_test(a_sender_waits_for_memory),
+        cmocka_unit_test(a_transfer_without_memory_is_not_tried_in_a_loop),
         cmocka_unit_test(two_large_messages_are_announced_at_once),
         cmocka_unit_test(bytes_ignore_message_borders),
         cmocka_unit_test(a_second_connection_shares_the_link),
