@@ -25,10 +25,10 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     }
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
-    struct hd_list *lists[] = {&link->in_engine,  &link->controls, &link->controls_free, &link->tx_stalled,
-                               &link->todo,       &link->ops_free, &link->tx_frags,      &link->memory_wait,
-                               &link->tx_fetches, &link->served,   &link->tx_replies,    &link->in_comm,
-                               &link->sleeping};
+    struct hd_list *lists[] = {&link->in_engine,  &link->controls,      &link->controls_free, &link->tx_stalled,
+                               &link->todo,       &link->ops_free,      &link->tx_frags,      &link->memory_wait,
+                               &link->tx_fetches, &link->served,        &link->tx_replies,    &link->in_comm,
+                               &link->sleeping,   &link->memory_senders};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->bucket_count = 16;
@@ -367,8 +367,9 @@ bool hd_link_has_work(const struct hd_link *link)
 {
     bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) ||
                     !hd_list_empty(&link->tx_frags) || !hd_list_empty(&link->tx_stalled);
-    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) ||
-           link->memory_stalled || link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
+    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->memory_senders) ||
+           !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) || link->memory_stalled ||
+           link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
 }
 
 /* ---- receiving ---- */
@@ -434,12 +435,10 @@ static int dispatch_control(struct hd_link *link, const struct hd_frame *f, cons
     }
 }
 
-static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
     uint8_t copy[HD_FRAME_MIN_PAYLOAD]; /* the peer may change what it sent while we look */
     switch (f->type) {
-    case HD_FRAME_DATA:
-        return hd_stream_on_data(link, f->id, payload, f->length, owner);
     case HD_FRAME_FRAG:
         return hd_rndv_on_frag(link, f->id, f->arg, payload, f->length);
     case HD_FRAME_REPLY:
@@ -451,11 +450,9 @@ static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *
     }
 }
 
-int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+/* Whether the frame may come now. */
+static int check(const struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
-    struct hd_link *link = arg;
-    if (!hd_link_usable(link))
-        return -ECONNRESET;
     if (!hd_frame_valid(f, link->ep->frame_rx))
         return hd_error(-EPROTO, "a frame of type %u, %u bytes makes no sense", f->type, f->length);
     if (f->checksum != (link->checksum ? hd_frame_checksum(f, payload) : 0))
@@ -464,10 +461,21 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
         return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->rx_sequence);
     if (f->credits > link->peers.credits - link->tx_credits)
         return hd_error(-EPROTO, "the peer gives back more credits than it got");
-    bool credit = f->type == HD_FRAME_CREDIT;
-    if (!credit && link->rx_owed >= link->mine.credits)
+    if (f->type != HD_FRAME_CREDIT && link->rx_owed >= link->mine.credits)
         return hd_error(-EPROTO, "the peer sends more than its credits allow");
-    int err = dispatch(link, f, payload, owner);
+    return 0;
+}
+
+int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_link *link = arg;
+    if (!hd_link_usable(link))
+        return -ECONNRESET;
+    int err = check(link, f, payload);
+    if (err)
+        return err;
+    err = f->type == HD_FRAME_DATA ? hd_stream_on_data(link, f->id, payload, f->length, owner)
+                                   : dispatch(link, f, payload);
     if (err) {
         link->memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
@@ -476,7 +484,7 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     }
     link->memory_stalled = false;
     link->rx_sequence++;
-    link->rx_owed += !credit;
+    link->rx_owed += f->type != HD_FRAME_CREDIT;
     link->tx_credits += f->credits;
     link->tally.frames_received++;
     link->tally.bytes_received += f->length;

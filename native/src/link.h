@@ -64,8 +64,9 @@ struct hd_link {
     struct hd_stream **buckets;
     uint32_t bucket_count, stream_count, peer_stream_count;
     uint32_t next_id, last_peer_id;
-    struct hd_list tx_stalled; /* streams that wait for credits */
-    struct hd_msg *msgs_free;  /* kept for the next messages: the usual case allocates nothing */
+    struct hd_list tx_stalled;     /* streams that wait for credits */
+    struct hd_list memory_senders; /* streams with messages that wait for buffer memory */
+    struct hd_msg *msgs_free;      /* kept for the next messages: the usual case allocates nothing */
     unsigned msgs_free_count;
 
     /* rendezvous */
@@ -88,6 +89,7 @@ struct hd_link {
     struct hd_comm *comm;
     struct hd_list in_comm;
     struct hd_stream *poller; /* the stream whose waiting thread polls */
+    bool poller_away;         /* it polls or sleeps, without the lock */
     _Atomic uint32_t poller_asleep;
     _Atomic int64_t asleep_since; /* if poller_asleep */
     bool unattended;              /* the communication thread looks away: the poller has slept for long */
@@ -130,7 +132,10 @@ struct hd_stream {
     bool finished, remote_finished;
     int remote_error; /* the peer reset the stream */
 
-    struct hd_list tx_node; /* link->tx_stalled */
+    struct hd_list tx_node;     /* link->tx_stalled */
+    struct hd_list memory_node; /* link->memory_senders */
+    size_t memory_wanted;       /* the least that a sender of this stream waits for */
+    int memory_waiters;
     struct hd_list sleep_node;
     _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
     int sleepers;
@@ -255,12 +260,14 @@ void hd_link_disarm(struct hd_link *link);
 /* Sink. */
 int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 
-/* ---- stream.c ---- */
+/* ---- stream.c, send.c, receive.c ---- */
 
 struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id);
 void hd_stream_notify(struct hd_stream *stream);
 /* A message became ready, or its rendezvous failed to. */
 void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg);
+/* Tells senders that wait for memory that there is some. */
+void hd_stream_retry_memory(struct hd_link *link);
 void hd_stream_start_rndvs(struct hd_stream *stream);
 void hd_stream_lost(struct hd_link *link); /* tells all streams that the link is gone */
 int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, size_t length);

@@ -483,6 +483,19 @@ int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **out)
     return 0;
 }
 
+bool hd_arena_may_have(struct hd_arena *arena, size_t size)
+{
+    pthread_mutex_lock(&arena->lock);
+    size_t stays = 0;
+    for (struct hd_list *n = arena->slabs.next; n != &arena->slabs; n = n->next) {
+        const struct hd_slab *slab = hd_container(n, struct hd_slab, link);
+        stays += slab->own ? 0 : slab->size;
+    }
+    bool may = size <= arena->slab_size || size <= arena->limit - stays;
+    pthread_mutex_unlock(&arena->lock);
+    return may;
+}
+
 hd_buf *hd_buf_ref(hd_buf *buf)
 {
     atomic_fetch_add_explicit(&buf->refs, 1, memory_order_relaxed);

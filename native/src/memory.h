@@ -108,6 +108,10 @@ void hd_arena_drop_users(struct hd_arena *arena);
 
 int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **buf);
 
+/* Whether a buffer of this size can be had once others come back: it fits what the limit leaves besides the slabs that
+ * stay. */
+bool hd_arena_may_have(struct hd_arena *arena, size_t size);
+
 /* One more, or one less, for whom freed buffers are kept warm. */
 void hd_arena_warm(struct hd_arena *arena, bool more);
 /* Puts away what is kept warm: then memory.used.now is exact. */

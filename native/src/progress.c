@@ -110,7 +110,7 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
 static void linger(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    if (!hd_spin_begin(engine, &link->spin))
+    if (hd_spin_begin(engine, &link->spin) == 0)
         return;
     int64_t end = hd_now() + engine->conf.poll_spin;
     bool hit = false;
@@ -126,7 +126,10 @@ static void linger(struct hd_link *link)
         if (i % 16 == 0 && hd_now() >= end)
             break;
     }
-    hd_spin_learn(&link->spin, hit);
+    if (hit)
+        hd_spin_learn_hit(&link->spin);
+    else
+        hd_spin_learn_miss(engine, &link->spin, HD_FOREVER);
     hd_spin_end(engine);
 }
 
@@ -207,6 +210,8 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
     } else if (hd_link_usable(link)) {
         if (hd_link_has_work(link)) /* a caller that polls may be asleep */
             hd_link_progress(link);
+        if (!hd_list_empty(&link->memory_senders))
+            hd_stream_retry_memory(link);
         if (left_alone(link, now))
             serve(link);
         int64_t idle = idle_look(link, now);
@@ -358,12 +363,15 @@ void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
 {
     struct hd_engine *engine = queue->engine;
     struct hd_link *links[SPIN_LINKS];
-    bool spins = hd_spin_begin(engine, &queue->spin);
+    bool spins = hd_spin_begin(engine, &queue->spin) > 0;
     unsigned count = claim(engine, links, spins);
     if (spins && count) {
         int64_t end = hd_now() + engine->conf.poll_spin;
         poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end);
-        hd_spin_learn(&queue->spin, atomic_load_explicit(&queue->filled, memory_order_relaxed));
+        if (atomic_load_explicit(&queue->filled, memory_order_relaxed))
+            hd_spin_learn_hit(&queue->spin);
+        else
+            hd_spin_learn_miss(engine, &queue->spin, HD_FOREVER);
     }
     release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
     if (spins)
