@@ -59,6 +59,7 @@ struct hd_ep_params {
     struct hd_limits mine, peers;
     struct hd_sink sink;
     uint8_t token[HD_ID_LENGTH];
+    int guard_fd; /* the peer's death ends it; not to be read from, and not the endpoint's to close */
 };
 
 struct hd_transport_ops {
