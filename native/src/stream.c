@@ -96,7 +96,7 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
 
 static void post_readable(struct hd_stream *stream)
 {
-    if (stream->queue && stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
+    if (stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
         stream->readable_wanted = false;
 }
 
@@ -111,7 +111,7 @@ static bool readable(const struct hd_stream *stream)
 void hd_stream_tell_reader(struct hd_stream *stream)
 {
     hd_stream_notify(stream);
-    if (readable(stream))
+    if (stream->queue && readable(stream))
         post_readable(stream);
 }
 
