@@ -441,13 +441,23 @@ int hd_buf_alloc(hd_engine *engine, size_t size, hd_buf **buf)
     return hd_arena_alloc(engine->arena, size, buf);
 }
 
+/* Counters that are kept elsewhere while there is traffic. */
+static void bring_up_to_date(hd_engine *engine)
+{
+    hd_links_publish(engine);
+    hd_arena_settle(engine->arena);
+}
+
 int hd_stats_get(hd_engine *engine, const char *name, uint64_t *value)
 {
+    bring_up_to_date(engine);
     return hd_stats_read(engine->stats, name, value);
 }
 
 int hd_stats_at(hd_engine *engine, size_t i, const char **name, uint64_t *value)
 {
+    if (value && hd_stats_lags(i))
+        bring_up_to_date(engine);
     return hd_stats_read_at(engine->stats, i, name, value);
 }
 

@@ -14,6 +14,7 @@
 #include <howdah/stream.h>
 
 #include "engine.h"
+#include "lock.h"
 #include "table.h"
 
 #define HD_LAST_STREAM  (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
@@ -26,11 +27,16 @@ enum hd_link_state {
     HD_LINK_DOWN      /* torn down; waits for the peer to let go of our memory */
 };
 
+/* What every message counts, without sharing a word with other links; hd_link_publish() carries it over. */
+struct hd_tally {
+    uint64_t frames_sent, frames_received, bytes_sent, bytes_received, messages_eager;
+};
+
 struct hd_link {
     _Atomic int refs; /* engine's, program's, each stream's and fetch's */
     struct hd_engine *engine;
     struct hd_list in_engine; /* engine->links, under engine->lock */
-    pthread_mutex_t lock;
+    struct hd_lock lock;
 
     struct hd_ep *ep;
     enum hd_link_state state;
@@ -45,6 +51,7 @@ struct hd_link {
     struct hd_limits mine, peers;
     size_t eager_max;
     struct hd_peer_counters *counters;
+    struct hd_tally tally;
 
     /* frames */
     uint32_t tx_credits, rx_owed; /* frames we may send; frames received and not yet given back */
@@ -88,7 +95,9 @@ struct hd_link {
     _Atomic int queue_pollers;
     struct hd_spin spin;
     bool armed;
-    int64_t last_poll, idle_since;
+    uint32_t polls, polls_seen; /* times that a caller's polling ended; as the communication thread saw it */
+    int64_t last_poll;          /* when it saw that change */
+    int64_t idle_since;
     int guard_fd;
     bool retire_ep; /* ep->retire() was called */
 };
@@ -188,8 +197,26 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep);
 /* For a link that was not started. */
 void hd_link_discard(struct hd_link *link);
 
-void hd_link_lock(struct hd_link *link);
-void hd_link_unlock(struct hd_link *link);
+static inline void hd_link_lock(struct hd_link *link)
+{
+    hd_lock(&link->lock);
+}
+
+/* What there is to do before the lock is given up. */
+void hd_link_settle(struct hd_link *link);
+
+static inline void hd_link_unlock(struct hd_link *link)
+{
+    if (!hd_list_empty(&link->todo) || link->doomed)
+        hd_link_settle(link);
+    hd_unlock(&link->lock);
+}
+
+/* Adds what the link counted to the counters that others see: at least once a second, at its end, and when they are
+ * asked for. */
+void hd_link_publish(struct hd_link *link);
+/* That of all links; takes their locks. */
+void hd_links_publish(struct hd_engine *engine);
 
 /* Marks the link as lost. The first cause stays. */
 void hd_link_doom(struct hd_link *link, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -212,7 +239,10 @@ int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uin
 void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
                      size_t length);
 /* Whether a frame with data may go now: credits beyond the reserve for control frames, and none of those waiting. */
-bool hd_link_can_send(const struct hd_link *link);
+static inline bool hd_link_can_send(const struct hd_link *link)
+{
+    return link->tx_credits > link->peers.credits / 8 && hd_list_empty(&link->controls);
+}
 /* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the
  * transport had no room. Nobody will say when that is over, so the communication thread looks again. */
 bool hd_link_has_work(const struct hd_link *link);

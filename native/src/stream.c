@@ -334,7 +334,7 @@ static int send_eager(struct hd_stream *stream, const void *data, size_t length,
     int err = post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, deadline);
     if (!err) {
         stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
-        hd_count(link->engine->stats, messages_eager, 1);
+        link->tally.messages_eager++;
     }
     hd_link_unlock(link);
     return err;
