@@ -92,12 +92,17 @@ final class Load {
     return result;
   }
 
-  private void failed(Throwable failure) {
+  /** A failure and its causes in one line. */
+  static String chain(Throwable failure) {
     StringBuilder chain = new StringBuilder();
     for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
       chain.append(chain.length() > 0 ? "; caused by " : "").append(cause);
     }
-    String text = chain.toString();
+    return chain.toString().replaceAll("\\s+", " ");
+  }
+
+  private void failed(Throwable failure) {
+    String text = chain(failure);
     if (failure instanceof EchoClient.WrongAnswerException) {
       wrong.incrementAndGet();
     }
@@ -105,7 +110,7 @@ final class Load {
     boolean host = text.contains(server.getHostName()) || text.contains(server.getAddress().getHostAddress());
     boolean named = host && text.contains(":" + server.getPort());
     unnamed.addAndGet(named ? 0 : 1);
-    String shown = (named ? "" : "[no host named] ") + text.replaceAll("\\s+", " ");
+    String shown = (named ? "" : "[no host named] ") + text;
     synchronized (failures) {
       if (failures.size() < MOST_TEXTS || failures.containsKey(shown)) {
         failures.merge(shown, 1L, Long::sum);

@@ -75,7 +75,8 @@ public final class Worker {
     try {
       return obey(line.trim().split(" +"));
     } catch (IOException | InterruptedException | RuntimeException e) {
-      return Collections.singletonMap("error", line + ": " + StringUtils.stringifyException(e));
+      System.err.println(line + ": " + StringUtils.stringifyException(e));
+      return Collections.singletonMap("error", line.trim() + ": " + Load.chain(e));
     }
   }
 
