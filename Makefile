@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
+.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-rpc bench-stock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ conformance: stock ## run upstream's own tests against our jars
 
 bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine
+
+bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench/rpc.json
+	@ci/bench-rpc
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock

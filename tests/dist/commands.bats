@@ -27,7 +27,7 @@ fake_java() {
         fails_with "there is no command 'nonsense'" "$TREE/bin/$command" nonsense
     done
     run -0 "$TREE/bin/howdah" help
-    for command in cluster conf demo doctor perf stat topo tune; do [[ $output == *"  $command "* ]]; done
+    for command in bench cluster conf demo doctor perf stat topo tune; do [[ $output == *"  $command "* ]]; done
     fails_with "there is no subcommand 'nonsense'" "$TREE/bin/howdah" nonsense
     fails_with "there is no subcommand" "$TREE/bin/howdah" cluster-
     fails_with "is not a subcommand" "$TREE/bin/howdah" ../bin/hadoop
