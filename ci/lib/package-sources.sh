@@ -28,6 +28,13 @@ component_files() {
     esac | LC_ALL=C sort
 }
 
+# one_at_a_time: two builds of packages in one clone would be in each other's way.
+one_at_a_time() {
+    mkdir -p "$PACKAGES_BUILD"
+    exec 9>"$PACKAGES_BUILD/.lock"
+    flock -n 9 || die "another build of packages is at work in this clone" "wait for it to end"
+}
+
 # package_epoch: the time that all files of packages carry: that of the commit.
 package_epoch() {
     [ -z "${SOURCE_DATE_EPOCH:-}" ] || { echo "$SOURCE_DATE_EPOCH"; return; }

@@ -2,7 +2,10 @@
 # The body of every SysV script: what is below the line, after the settings that make-services writes. Not run by itself.
 # ---
 
-# LSB's own functions print in the system's style where there are any; the script does without.
+# Where systemd runs, Debian's functions hand over to it.
+# shellcheck source=/dev/null
+[ ! -r /lib/lsb/init-functions ] || . /lib/lsb/init-functions
+
 status_of() {
     local file pid
     for file in "$run"/*.pid; do

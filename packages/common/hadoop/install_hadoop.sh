@@ -24,6 +24,14 @@ for page in "$build"/man/*.1; do install -m 644 "$page" "$prefix/usr/share/man/m
 ln -s /etc/hadoop/conf "$home/etc/hadoop"
 cp -R "$build/etc/hadoop" "$prefix/etc/hadoop/conf.dist"
 cp -R "$build/etc/hadoop" "$prefix/etc/hadoop/conf.pseudo"
+# Not below the tree, which only root writes to. Services have the same folders in their units.
+for conf in dist pseudo; do
+    cat >>"$prefix/etc/hadoop/conf.$conf/hadoop-env.sh" <<'TEXT'
+
+# Logs of what the accounts hdfs, yarn and mapred start by hand.
+export HADOOP_LOG_DIR=${HADOOP_LOG_DIR:-/var/log/hadoop-$(id -un)}
+TEXT
+done
 # The pseudo-distributed one: the default files with the properties of pseudo-NAME-site.xml at the end, where they win.
 for part in "$extra"/pseudo-*-site.xml; do
     file=$prefix/etc/hadoop/conf.pseudo/$(basename -- "${part/pseudo-/}")
@@ -34,4 +42,4 @@ install -m 755 "$extra/howdah-pseudo" "$home/libexec/howdah-pseudo"
 
 # Daemons, and what they write.
 bash "$build/packaging/make-services" "$extra/services.list" "$services"
-for user in hdfs yarn mapreduce; do mkdir -p "$prefix/var/lib/hadoop-$user" "$prefix/var/log/hadoop-$user"; done
+for user in hdfs yarn mapred; do mkdir -p "$prefix/var/lib/hadoop-$user" "$prefix/var/log/hadoop-$user"; done

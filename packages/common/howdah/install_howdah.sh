@@ -15,7 +15,7 @@ extra=$(dirname -- "${BASH_SOURCE[0]}")
 home=$prefix/usr/lib/howdah
 
 mkdir -p "$home/libexec/native" "$home/lib/native" "$prefix"/usr/{bin,share/man/man1} "$prefix/etc/security/limits.d"
-cp -R "$build"/tree/{bin,libexec,RELEASE} "$home/"
+cp -R "$build"/tree/{bin,libexec,NOTICE,RELEASE} "$home/"
 ln -s ../lib/howdah/bin/howdah "$prefix/usr/bin/howdah"
 
 # The library is for everybody, its tools and the Java binding are for the tree.

@@ -18,6 +18,8 @@ home=$prefix/usr/lib/howdah
 mkdir -p "$home/etc" "$prefix"/usr/{bin,share/man/man1} "$prefix/etc/spark"
 # Symbolic links from jars/ into share/ lead to the jars that Spark shares with Hadoop: howdah-hadoop-common has them.
 cp -RP "$build"/{bin,sbin,libexec,share,jars,python,examples,data} "$home/"
+# Programs that are handed to spark-submit, and data: upstream's archive has some of them executable.
+find "$home"/{python,examples,data} -type f -exec chmod a-x {} +
 for command in "$home"/bin/*; do ln -s "../lib/howdah/bin/${command##*/}" "$prefix/usr/bin/${command##*/}"; done
 for page in "$build"/man/*.1; do install -m 644 "$page" "$prefix/usr/share/man/man1/"; done
 
