@@ -12,8 +12,8 @@ engine_paths=(RELEASE LICENSE NOTICE bin/howdah libexec/functions.sh libexec/nat
 spark_paths=('bin/beeline' 'bin/pyspark' 'bin/run-example' 'bin/spark-*' 'sbin/*-history-server.sh' 'sbin/*-master.sh'
     'sbin/*-slave.sh' 'sbin/*-thriftserver.sh' 'libexec/spark*' 'etc/spark/*' 'jars/*' 'python/*' 'examples/*' 'data/*'
     'share/licenses/spark/*')
-# Made anew for each architecture by the component itself; a link that the component makes.
-not_packed=('lib/native/*' 'libexec/native/*' 'conf')
+# Made anew for each architecture by the component itself; a link that the component makes; for those without packages.
+not_packed=('lib/native/*' 'libexec/native/*' 'conf' 'share/modulefiles/*')
 
 # component_files COMPONENT: its files and links of the tree, which is the working folder, one a line.
 component_files() {

@@ -29,7 +29,7 @@ setup() { FILES=$BATS_FILE_TMPDIR/files; }
 
 @test "every file of the tree is in a package, and nothing else but what packages add" {
     (cd "$TREE" && find . ! -type d | sed 's,^\.,/usr/lib/howdah,') |
-        grep -v -e /usr/lib/howdah/etc/ -e '/lib/native/libhowdah\.so' -e '/howdah/LICENSE$' | sort >"$BATS_TEST_TMPDIR/tree"
+        grep -v -e /usr/lib/howdah/etc/ -e /share/modulefiles/ -e '/lib/native/libhowdah\.so' -e '/howdah/LICENSE$' | sort >"$BATS_TEST_TMPDIR/tree"
     cut -f2 "$FILES" | grep '^/usr/lib/howdah/' | grep -v -e '/howdah/etc/[a-z]*$' -e '/libexec/howdah-pseudo$' | sort >"$BATS_TEST_TMPDIR/packed"
     diff "$BATS_TEST_TMPDIR/tree" "$BATS_TEST_TMPDIR/packed"
 }
@@ -78,4 +78,21 @@ setup() { FILES=$BATS_FILE_TMPDIR/files; }
     for file in "$HOWDAH_ROOT"/packages/deb/*/*.lintian-overrides; do
         awk '/^#/ { reason = 1; next } !reason { exit 1 } { reason = 0 }' "$file"
     done
+}
+
+@test "a jar with native code has it for ppc64le, or the guide says what stands in" {
+    python3 - "$TREE" <<'PY' >"$BATS_TEST_TMPDIR/jars"
+import os, re, sys, zipfile
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.endswith(".jar") and not os.path.islink(path):
+            native = [n for n in zipfile.ZipFile(path).namelist() if re.search(r"\.so(\.\d+)*$", n)]
+            if native and not any("ppc64le" in n or "ppcle_64" in n for n in native):
+                print(re.sub(r"[-_][0-9].*", "", name))
+PY
+    [ -s "$BATS_TEST_TMPDIR/jars" ]
+    while read -r jar; do
+        grep -q "^| .*$jar.* |" "$HOWDAH_ROOT/docs/guide/packages.md" || { echo "$jar"; return 1; }
+    done <"$BATS_TEST_TMPDIR/jars"
 }
