@@ -48,46 +48,8 @@ void hd_engine_unref(struct hd_engine *engine)
     pthread_cond_destroy(&engine->io_work);
     hd_affinity_destroy(engine->affinity);
     hd_arena_release(engine->arena);
+    hd_spin_close(engine);
     free(engine);
-}
-
-#define PAUSE_MIN 8U
-#define PAUSE_MAX 64U
-
-bool hd_spin_begin(struct hd_engine *engine, struct hd_spin *spin)
-{
-    if (engine->conf.poll_spin == 0)
-        return false;
-    unsigned pause = atomic_load_explicit(&spin->pause, memory_order_relaxed);
-    if (pause) {
-        atomic_store_explicit(&spin->pause, pause - 1, memory_order_relaxed);
-        return false;
-    }
-    if (atomic_fetch_add_explicit(&engine->spinners, 1, memory_order_relaxed) < engine->spinners_max)
-        return true;
-    hd_spin_end(engine);
-    return false;
-}
-
-void hd_spin_end(struct hd_engine *engine)
-{
-    atomic_fetch_sub_explicit(&engine->spinners, 1, memory_order_relaxed);
-}
-
-void hd_spin_learn(struct hd_spin *spin, bool hit)
-{
-    unsigned misses = hit ? 0 : atomic_load_explicit(&spin->misses, memory_order_relaxed) + 1;
-    unsigned next = atomic_load_explicit(&spin->next_pause, memory_order_relaxed);
-    if (hit)
-        next = PAUSE_MIN;
-    if (misses >= 2) {
-        next = next < PAUSE_MIN ? PAUSE_MIN : next;
-        atomic_store_explicit(&spin->pause, next, memory_order_relaxed);
-        next = next < PAUSE_MAX ? 2 * next : PAUSE_MAX;
-        misses = 1; /* the trial after the pause decides */
-    }
-    atomic_store_explicit(&spin->next_pause, next, memory_order_relaxed);
-    atomic_store_explicit(&spin->misses, misses, memory_order_relaxed);
 }
 
 /* ---- devices ---- */
@@ -319,6 +281,7 @@ int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
         free(engine);
         return err;
     }
+    hd_spin_open(engine);
     int half = hd_processors() / 2;
     engine->spinners_max = engine->conf.poll_spinners ? (int)engine->conf.poll_spinners : half > 1 ? half : 1;
     err = devices_open(engine);
@@ -441,13 +404,23 @@ int hd_buf_alloc(hd_engine *engine, size_t size, hd_buf **buf)
     return hd_arena_alloc(engine->arena, size, buf);
 }
 
+/* Counters that are kept elsewhere while there is traffic. */
+static void bring_up_to_date(hd_engine *engine)
+{
+    hd_links_publish(engine);
+    hd_arena_settle(engine->arena);
+}
+
 int hd_stats_get(hd_engine *engine, const char *name, uint64_t *value)
 {
+    bring_up_to_date(engine);
     return hd_stats_read(engine->stats, name, value);
 }
 
 int hd_stats_at(hd_engine *engine, size_t i, const char **name, uint64_t *value)
 {
+    if (value && hd_stats_lags(i))
+        bring_up_to_date(engine);
     return hd_stats_read_at(engine->stats, i, name, value);
 }
 

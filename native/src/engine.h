@@ -17,6 +17,7 @@
 
 #include "affinity/affinity.h"
 #include "predict.h"
+#include "spin.h"
 #include "transport.h"
 
 struct hd_engine {
@@ -58,6 +59,8 @@ struct hd_engine {
 
     _Atomic int spinners;
     int spinners_max;
+    int load_fd; /* /proc/loadavg, or -1 */
+    long processors_online;
 };
 
 void hd_log(struct hd_engine *engine, enum hd_log_level level, const char *format, ...)
@@ -72,22 +75,6 @@ static inline void hd_enter(struct hd_engine *engine)
 
 struct hd_engine *hd_engine_ref(struct hd_engine *engine);
 void hd_engine_unref(struct hd_engine *engine);
-
-/*
- * Whether spinning pays. On a machine with more to do than processors, the peer cannot run while we spin, so two misses
- * in a row stop it for a while; then it is tried again. Races lose a count, nothing else.
- */
-struct hd_spin {
-    _Atomic unsigned misses, pause, next_pause;
-};
-
-/* Permission to spin, if it paid lately and not too many threads do; give it back with hd_spin_end(). */
-bool hd_spin_begin(struct hd_engine *engine, struct hd_spin *spin);
-void hd_spin_end(struct hd_engine *engine);
-/* What became of it. A wait so long that no spinning could have covered it should not be reported. */
-void hd_spin_learn(struct hd_spin *spin, bool hit);
-
-#define HD_SPIN_LONG ((int64_t)1000000) /* nanoseconds: such a wait says nothing about spinning */
 
 /* The queue (a reference) and user of a service. @return false if there is none of that name. */
 bool hd_service_find(struct hd_engine *engine, const char *name, size_t length, hd_queue **queue, uint64_t *user);
@@ -129,6 +116,7 @@ struct hd_comm {
     pthread_mutex_t lock;
     struct hd_list fresh; /* links to adopt */
     struct hd_list links; /* the thread's own */
+    bool soon;            /* the thread's own: something wants another look within poll.handover */
     atomic_bool quick;    /* looks at its links every millisecond or so */
     atomic_bool stop;
 };

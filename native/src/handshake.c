@@ -226,7 +226,7 @@ static int prepare(struct greeting *g, struct hd_device *device, const char *add
     params.guard_fd = guard_of(g);
     if (params.guard_fd < 0)
         return params.guard_fd;
-    struct hd_ep_params ep_params = {.mine = params.mine, .peers = params.peers};
+    struct hd_ep_params ep_params = {.mine = params.mine, .peers = params.peers, .guard_fd = params.guard_fd};
     memcpy(ep_params.token, token, HD_ID_LENGTH);
     int err = hd_link_create(g->engine, &params, link, &ep_params.sink);
     if (err) {

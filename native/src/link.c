@@ -25,11 +25,10 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     }
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
-    pthread_mutex_init(&link->lock, NULL);
-    struct hd_list *lists[] = {&link->in_engine,  &link->controls, &link->controls_free, &link->tx_stalled,
-                               &link->todo,       &link->ops_free, &link->tx_frags,      &link->memory_wait,
-                               &link->tx_fetches, &link->served,   &link->tx_replies,    &link->in_comm,
-                               &link->sleeping};
+    struct hd_list *lists[] = {&link->in_engine,  &link->controls,      &link->controls_free, &link->tx_stalled,
+                               &link->todo,       &link->ops_free,      &link->tx_frags,      &link->memory_wait,
+                               &link->tx_fetches, &link->served,        &link->tx_replies,    &link->in_comm,
+                               &link->sleeping,   &link->memory_senders};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->bucket_count = 16;
@@ -71,7 +70,6 @@ static void link_free(struct hd_link *link)
     free(link->buckets);
     if (link->guard_fd >= 0)
         close(link->guard_fd);
-    pthread_mutex_destroy(&link->lock);
     hd_engine_unref(link->engine);
     free(link);
 }
@@ -107,6 +105,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     link->eager_max = eager_limit(link, ep);
     link->idle_since = link->last_poll = hd_now();
     link->counters = hd_stats_peer(engine->stats, link->peer);
+    hd_arena_warm(engine->arena, true);
     hd_count(engine->stats, links_now, 1);
     hd_count(engine->stats, links_opened, 1);
     hd_peer_count(link->counters, links, 1);
@@ -143,9 +142,9 @@ static void tear_down(struct hd_link *link)
     link->state = HD_LINK_DOWN;
     link->ep->ops->close(link->ep);
     while (link->copying) { /* at most a chunk each; then nobody writes into memory that we are about to give back */
-        pthread_mutex_unlock(&link->lock);
+        hd_unlock(&link->lock);
         sched_yield();
-        pthread_mutex_lock(&link->lock);
+        hd_lock(&link->lock);
     }
     hd_count(engine->stats, links_now, -1);
     if (retired) {
@@ -162,21 +161,35 @@ static void tear_down(struct hd_link *link)
     hd_fetch_lost(link);
     if (atomic_load(&link->poller_asleep))
         link->ep->ops->wake(link->ep);
+    hd_link_publish(link);
+    hd_arena_warm(engine->arena, false);
     hd_comm_hurry(link);
 }
 
-void hd_link_lock(struct hd_link *link)
-{
-    pthread_mutex_lock(&link->lock);
-}
-
-void hd_link_unlock(struct hd_link *link)
+void hd_link_settle(struct hd_link *link)
 {
     if (!hd_list_empty(&link->todo)) /* chunks that the caller brought about: nobody else may come by for a while */
         hd_rndv_run(link);
     if (link->doomed && link->state != HD_LINK_DOWN)
         tear_down(link);
-    pthread_mutex_unlock(&link->lock);
+}
+
+void hd_link_publish(struct hd_link *link)
+{
+    struct hd_stats *stats = link->engine->stats;
+    struct hd_tally t = link->tally;
+    if (!link->counters || !(t.frames_sent | t.frames_received | t.bytes_sent | t.bytes_received | t.messages_eager))
+        return;
+    link->tally = (struct hd_tally){0};
+    hd_count(stats, frames_sent, t.frames_sent);
+    hd_count(stats, frames_received, t.frames_received);
+    hd_count(stats, bytes_sent, t.bytes_sent);
+    hd_count(stats, bytes_received, t.bytes_received);
+    hd_count(stats, messages_eager, t.messages_eager);
+    hd_peer_count(link->counters, frames_sent, t.frames_sent);
+    hd_peer_count(link->counters, frames_received, t.frames_received);
+    hd_peer_count(link->counters, bytes_sent, t.bytes_sent);
+    hd_peer_count(link->counters, bytes_received, t.bytes_received);
 }
 
 int hd_link_failure(struct hd_link *link)
@@ -238,13 +251,13 @@ const char *hd_link_peer(hd_link *link)
 
 const char *hd_link_transport(hd_link *link)
 {
-    pthread_mutex_lock(&link->lock);
+    hd_lock(&link->lock);
     const char *name = "none";
     if (link->ep) {
         const struct hd_device *device = link->ep->device;
         name = device->inner ? device->inner->ops->name : device->ops->name;
     }
-    pthread_mutex_unlock(&link->lock);
+    hd_unlock(&link->lock);
     return name;
 }
 
@@ -278,16 +291,9 @@ int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uin
     link->rx_owed = 0;
     link->tx_sequence++;
     link->tx_credits -= !credit;
-    hd_count(link->engine->stats, frames_sent, 1);
-    hd_count(link->engine->stats, bytes_sent, length);
-    hd_peer_count(link->counters, frames_sent, 1);
-    hd_peer_count(link->counters, bytes_sent, length);
+    link->tally.frames_sent++;
+    link->tally.bytes_sent += length;
     return 0;
-}
-
-bool hd_link_can_send(const struct hd_link *link)
-{
-    return link->tx_credits > link->peers.credits / 8 && hd_list_empty(&link->controls);
 }
 
 void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
@@ -343,12 +349,16 @@ static void wake_stalled(struct hd_link *link)
 
 void hd_link_transmit(struct hd_link *link)
 {
-    send_controls(link);
+    if (!hd_list_empty(&link->controls))
+        send_controls(link);
     if (hd_link_can_send(link)) {
-        hd_fetch_transmit(link);
-        hd_rndv_transmit(link);
+        if (!hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies))
+            hd_fetch_transmit(link);
+        if (!hd_list_empty(&link->tx_frags))
+            hd_rndv_transmit(link);
+        if (!hd_list_empty(&link->tx_stalled))
+            wake_stalled(link);
     }
-    wake_stalled(link);
     if (link->rx_owed >= link->mine.credits / 2)
         hd_link_post(link, HD_FRAME_CREDIT, 0, 0, NULL, 0);
 }
@@ -357,8 +367,9 @@ bool hd_link_has_work(const struct hd_link *link)
 {
     bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) ||
                     !hd_list_empty(&link->tx_frags) || !hd_list_empty(&link->tx_stalled);
-    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) ||
-           link->memory_stalled || link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
+    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->memory_senders) ||
+           !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) || link->memory_stalled ||
+           link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
 }
 
 /* ---- receiving ---- */
@@ -424,12 +435,10 @@ static int dispatch_control(struct hd_link *link, const struct hd_frame *f, cons
     }
 }
 
-static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
     uint8_t copy[HD_FRAME_MIN_PAYLOAD]; /* the peer may change what it sent while we look */
     switch (f->type) {
-    case HD_FRAME_DATA:
-        return hd_stream_on_data(link, f->id, payload, f->length, owner);
     case HD_FRAME_FRAG:
         return hd_rndv_on_frag(link, f->id, f->arg, payload, f->length);
     case HD_FRAME_REPLY:
@@ -441,11 +450,9 @@ static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *
     }
 }
 
-int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+/* Whether the frame may come now. */
+static int check(const struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
-    struct hd_link *link = arg;
-    if (!hd_link_usable(link))
-        return -ECONNRESET;
     if (!hd_frame_valid(f, link->ep->frame_rx))
         return hd_error(-EPROTO, "a frame of type %u, %u bytes makes no sense", f->type, f->length);
     if (f->checksum != (link->checksum ? hd_frame_checksum(f, payload) : 0))
@@ -454,23 +461,33 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
         return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->rx_sequence);
     if (f->credits > link->peers.credits - link->tx_credits)
         return hd_error(-EPROTO, "the peer gives back more credits than it got");
-    bool credit = f->type == HD_FRAME_CREDIT;
-    if (!credit && link->rx_owed >= link->mine.credits)
+    if (f->type != HD_FRAME_CREDIT && link->rx_owed >= link->mine.credits)
         return hd_error(-EPROTO, "the peer sends more than its credits allow");
-    int err = dispatch(link, f, payload, owner);
+    return 0;
+}
+
+int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_link *link = arg;
+    if (!hd_link_usable(link))
+        return -ECONNRESET;
+    int err = check(link, f, payload);
+    if (err)
+        return err;
+    err = f->type == HD_FRAME_DATA ? hd_stream_on_data(link, f->id, payload, f->length, owner)
+                                   : dispatch(link, f, payload);
     if (err) {
         link->memory_stalled = err == -ENOBUFS;
-        hd_count(link->engine->stats, memory_stalls, err == -ENOBUFS);
+        if (err == -ENOBUFS)
+            hd_count(link->engine->stats, memory_stalls, 1);
         return err;
     }
     link->memory_stalled = false;
     link->rx_sequence++;
-    link->rx_owed += !credit;
+    link->rx_owed += f->type != HD_FRAME_CREDIT;
     link->tx_credits += f->credits;
-    hd_count(link->engine->stats, frames_received, 1);
-    hd_count(link->engine->stats, bytes_received, f->length);
-    hd_peer_count(link->counters, frames_received, 1);
-    hd_peer_count(link->counters, bytes_received, f->length);
+    link->tally.frames_received++;
+    link->tally.bytes_received += f->length;
     return 0;
 }
 
@@ -486,7 +503,7 @@ void hd_link_progress(struct hd_link *link)
         }
         if (!hd_list_empty(&link->memory_wait))
             hd_rndv_retry_memory(link);
-        more = hd_rndv_run(link) || n == BUDGET;
+        more = (!hd_list_empty(&link->todo) && hd_rndv_run(link)) || n == BUDGET;
         if (hd_link_usable(link))
             hd_link_transmit(link);
     }
@@ -501,7 +518,27 @@ void hd_link_disarm(struct hd_link *link)
     hd_comm_hurry(link);
 }
 
-/* ---- finding links ---- */
+/* ---- all links ---- */
+
+/* Without memory for the list, the counters follow within a second. */
+void hd_links_publish(struct hd_engine *engine)
+{
+    size_t count = 0, room = 0;
+    pthread_mutex_lock(&engine->lock);
+    for (struct hd_list *n = engine->links.next; n != &engine->links; n = n->next)
+        room++;
+    struct hd_link **links = room ? calloc(room, sizeof(*links)) : NULL;
+    for (struct hd_list *n = engine->links.next; links && n != &engine->links; n = n->next)
+        links[count++] = hd_link_ref(hd_container(n, struct hd_link, in_engine));
+    pthread_mutex_unlock(&engine->lock);
+    for (size_t i = 0; i < count; i++) {
+        hd_link_lock(links[i]);
+        hd_link_publish(links[i]);
+        hd_link_unlock(links[i]);
+        hd_link_put(links[i]);
+    }
+    free(links);
+}
 
 /* The newest: an older one may be about to end. */
 static struct hd_link *newest_to(hd_engine *engine, const char *address)

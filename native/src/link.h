@@ -14,6 +14,7 @@
 #include <howdah/stream.h>
 
 #include "engine.h"
+#include "lock.h"
 #include "table.h"
 
 #define HD_LAST_STREAM  (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
@@ -26,11 +27,16 @@ enum hd_link_state {
     HD_LINK_DOWN      /* torn down; waits for the peer to let go of our memory */
 };
 
+/* What every message counts, without sharing a word with other links; hd_link_publish() carries it over. */
+struct hd_tally {
+    uint64_t frames_sent, frames_received, bytes_sent, bytes_received, messages_eager;
+};
+
 struct hd_link {
     _Atomic int refs; /* engine's, program's, each stream's and fetch's */
     struct hd_engine *engine;
     struct hd_list in_engine; /* engine->links, under engine->lock */
-    pthread_mutex_t lock;
+    struct hd_lock lock;
 
     struct hd_ep *ep;
     enum hd_link_state state;
@@ -45,6 +51,7 @@ struct hd_link {
     struct hd_limits mine, peers;
     size_t eager_max;
     struct hd_peer_counters *counters;
+    struct hd_tally tally;
 
     /* frames */
     uint32_t tx_credits, rx_owed; /* frames we may send; frames received and not yet given back */
@@ -57,8 +64,9 @@ struct hd_link {
     struct hd_stream **buckets;
     uint32_t bucket_count, stream_count, peer_stream_count;
     uint32_t next_id, last_peer_id;
-    struct hd_list tx_stalled; /* streams that wait for credits */
-    struct hd_msg *msgs_free;  /* kept for the next messages: the usual case allocates nothing */
+    struct hd_list tx_stalled;     /* streams that wait for credits */
+    struct hd_list memory_senders; /* streams with messages that wait for buffer memory */
+    struct hd_msg *msgs_free;      /* kept for the next messages: the usual case allocates nothing */
     unsigned msgs_free_count;
 
     /* rendezvous */
@@ -81,6 +89,7 @@ struct hd_link {
     struct hd_comm *comm;
     struct hd_list in_comm;
     struct hd_stream *poller; /* the stream whose waiting thread polls */
+    bool poller_away;         /* it polls or sleeps, without the lock */
     _Atomic uint32_t poller_asleep;
     _Atomic int64_t asleep_since; /* if poller_asleep */
     bool unattended;              /* the communication thread looks away: the poller has slept for long */
@@ -88,7 +97,9 @@ struct hd_link {
     _Atomic int queue_pollers;
     struct hd_spin spin;
     bool armed;
-    int64_t last_poll, idle_since;
+    uint32_t polls, polls_seen; /* times that a caller's polling ended; as the communication thread saw it */
+    int64_t last_poll;          /* when it saw that change */
+    int64_t idle_since;
     int guard_fd;
     bool retire_ep; /* ep->retire() was called */
 };
@@ -121,7 +132,10 @@ struct hd_stream {
     bool finished, remote_finished;
     int remote_error; /* the peer reset the stream */
 
-    struct hd_list tx_node; /* link->tx_stalled */
+    struct hd_list tx_node;     /* link->tx_stalled */
+    struct hd_list memory_node; /* link->memory_senders */
+    size_t memory_wanted;       /* the least that a sender of this stream waits for */
+    int memory_waiters;
     struct hd_list sleep_node;
     _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
     int sleepers;
@@ -188,8 +202,26 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep);
 /* For a link that was not started. */
 void hd_link_discard(struct hd_link *link);
 
-void hd_link_lock(struct hd_link *link);
-void hd_link_unlock(struct hd_link *link);
+static inline void hd_link_lock(struct hd_link *link)
+{
+    hd_lock(&link->lock);
+}
+
+/* What there is to do before the lock is given up. */
+void hd_link_settle(struct hd_link *link);
+
+static inline void hd_link_unlock(struct hd_link *link)
+{
+    if (!hd_list_empty(&link->todo) || link->doomed)
+        hd_link_settle(link);
+    hd_unlock(&link->lock);
+}
+
+/* Adds what the link counted to the counters that others see: at least once a second, at its end, and when they are
+ * asked for. */
+void hd_link_publish(struct hd_link *link);
+/* That of all links; takes their locks. */
+void hd_links_publish(struct hd_engine *engine);
 
 /* Marks the link as lost. The first cause stays. */
 void hd_link_doom(struct hd_link *link, int error, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -212,7 +244,10 @@ int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uin
 void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
                      size_t length);
 /* Whether a frame with data may go now: credits beyond the reserve for control frames, and none of those waiting. */
-bool hd_link_can_send(const struct hd_link *link);
+static inline bool hd_link_can_send(const struct hd_link *link)
+{
+    return link->tx_credits > link->peers.credits / 8 && hd_list_empty(&link->controls);
+}
 /* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the
  * transport had no room. Nobody will say when that is over, so the communication thread looks again. */
 bool hd_link_has_work(const struct hd_link *link);
@@ -225,12 +260,14 @@ void hd_link_disarm(struct hd_link *link);
 /* Sink. */
 int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 
-/* ---- stream.c ---- */
+/* ---- stream.c, send.c, receive.c ---- */
 
 struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id);
 void hd_stream_notify(struct hd_stream *stream);
 /* A message became ready, or its rendezvous failed to. */
 void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg);
+/* Tells senders that wait for memory that there is some. */
+void hd_stream_retry_memory(struct hd_link *link);
 void hd_stream_start_rndvs(struct hd_stream *stream);
 void hd_stream_lost(struct hd_link *link); /* tells all streams that the link is gone */
 int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, size_t length);

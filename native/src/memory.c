@@ -191,6 +191,7 @@ static struct hd_span *span_create(struct hd_arena *arena, int size_class)
         free(span);
         return NULL;
     }
+    atomic_fetch_add_explicit(&arena->live, 1, memory_order_relaxed);
     hd_list_init(&span->link);
     span->total = span->available = total;
     char *base = span->slab->base + span->unit * arena->unit;
@@ -208,6 +209,9 @@ static struct hd_span *span_create(struct hd_arena *arena, int size_class)
     return span;
 }
 
+static void arena_drop(struct hd_arena *arena);
+
+/* May free the arena: it goes with the last span. */
 static void span_destroy(struct hd_arena *arena, struct hd_span *span)
 {
     pthread_mutex_lock(&arena->lock);
@@ -215,6 +219,7 @@ static void span_destroy(struct hd_arena *arena, struct hd_span *span)
     pthread_mutex_unlock(&arena->lock);
     free(span->bufs);
     free(span);
+    arena_drop(arena);
 }
 
 static int small_alloc(struct hd_arena *arena, int size_class, hd_buf **out)
@@ -235,6 +240,7 @@ static int small_alloc(struct hd_arena *arena, int size_class, hd_buf **out)
     if (--span->available == 0)
         hd_list_remove(&span->link);
     pthread_mutex_unlock(&arena->classes[size_class].lock);
+    hd_count(arena->stats, memory_used, buf->capacity);
     *out = buf;
     return 0;
 }
@@ -242,6 +248,7 @@ static int small_alloc(struct hd_arena *arena, int size_class, hd_buf **out)
 static void small_free(struct hd_arena *arena, struct hd_buf *buf)
 {
     struct hd_span *span = buf->span, *dead = NULL;
+    hd_count(arena->stats, memory_used, -buf->capacity);
     struct hd_list *spans = &arena->classes[buf->size_class].spans;
     pthread_mutex_t *lock = &arena->classes[buf->size_class].lock;
     pthread_mutex_lock(lock);
@@ -249,14 +256,60 @@ static void small_free(struct hd_arena *arena, struct hd_buf *buf)
     span->free = buf;
     if (span->available++ == 0)
         hd_list_add_tail(spans, &span->link);
-    /* One empty span stays, so that a lone buffer going in and out costs nothing. */
-    if (span->available == span->total && spans->next != spans->prev) {
+    /* One empty span stays, so that a lone buffer going in and out costs little. */
+    if (span->available == span->total && (spans->next != spans->prev || atomic_load(&arena->released))) {
         hd_list_remove(&span->link);
         dead = span;
     }
     pthread_mutex_unlock(lock);
     if (dead)
         span_destroy(arena, dead);
+}
+
+/* ---- the buffer that each class keeps warm ---- */
+
+/* What the place holds while nobody wants buffers kept warm: then nothing can be put there, however late. */
+static struct hd_buf closed;
+
+static hd_buf *warm_take(struct hd_arena *arena, int size_class)
+{
+    _Atomic(struct hd_buf *) *place = &arena->classes[size_class].warm;
+    struct hd_buf *buf = atomic_load_explicit(place, memory_order_relaxed);
+    return buf && buf != &closed && atomic_compare_exchange_strong(place, &buf, NULL) ? buf : NULL;
+}
+
+/* @return false if the place is taken. After that it may be anybody's, and the arena gone. */
+static bool warm_give(struct hd_arena *arena, hd_buf *buf)
+{
+    _Atomic(struct hd_buf *) *place = &arena->classes[buf->size_class].warm;
+    struct hd_buf *expected = NULL;
+    return !atomic_load_explicit(place, memory_order_relaxed) && atomic_compare_exchange_strong(place, &expected, buf);
+}
+
+void hd_arena_settle(struct hd_arena *arena)
+{
+    for (int i = 0; i < HD_CLASS_COUNT; i++) {
+        hd_buf *buf = warm_take(arena, i);
+        if (buf)
+            small_free(arena, buf);
+    }
+}
+
+void hd_arena_warm(struct hd_arena *arena, bool more)
+{
+    struct hd_buf *left[HD_CLASS_COUNT] = {NULL};
+    pthread_mutex_lock(&arena->lock);
+    if (more && arena->warmers++ == 0) {
+        for (int i = 0; i < HD_CLASS_COUNT; i++)
+            atomic_store(&arena->classes[i].warm, NULL);
+    } else if (!more && --arena->warmers == 0) {
+        for (int i = 0; i < HD_CLASS_COUNT; i++)
+            left[i] = atomic_exchange(&arena->classes[i].warm, &closed);
+    }
+    pthread_mutex_unlock(&arena->lock);
+    for (int i = 0; i < HD_CLASS_COUNT; i++)
+        if (left[i])
+            small_free(arena, left[i]);
 }
 
 /* ---- large buffers ---- */
@@ -288,18 +341,22 @@ static int large_alloc(struct hd_arena *arena, size_t size, hd_buf **out)
                            .capacity = (size_t)count * arena->unit,
                            .slab = slab,
                            .arena = arena};
+    atomic_fetch_add_explicit(&arena->live, 1, memory_order_relaxed);
+    hd_count(arena->stats, memory_used, buf->capacity);
     *out = buf;
     return 0;
 }
 
 static void large_free(struct hd_arena *arena, struct hd_buf *buf)
 {
+    hd_count(arena->stats, memory_used, -buf->capacity);
     pthread_mutex_lock(&arena->lock);
     uint32_t unit = (uint32_t)((size_t)(buf->base - buf->slab->base) / arena->unit);
     units_give(arena, buf->slab, unit, (uint32_t)(buf->capacity / arena->unit));
     buf->next = arena->spare;
     arena->spare = buf;
     pthread_mutex_unlock(&arena->lock);
+    arena_drop(arena);
 }
 
 /* ---- the arena ---- */
@@ -323,6 +380,7 @@ int hd_arena_create(const struct hd_conf *conf, struct hd_stats *stats, struct h
     for (int i = 0; i < HD_CLASS_COUNT; i++) {
         pthread_mutex_init(&arena->classes[i].lock, NULL);
         hd_list_init(&arena->classes[i].spans);
+        atomic_init(&arena->classes[i].warm, &closed);
     }
     *out = arena;
     return 0;
@@ -351,15 +409,8 @@ static void arena_drop(struct hd_arena *arena)
 {
     if (atomic_fetch_sub_explicit(&arena->live, 1, memory_order_acq_rel) != 1)
         return;
-    for (int i = 0; i < HD_CLASS_COUNT; i++) {
-        struct hd_list *spans = &arena->classes[i].spans;
-        while (!hd_list_empty(spans)) {
-            struct hd_span *span = hd_container(spans->next, struct hd_span, link);
-            hd_list_remove(&span->link);
-            span_destroy(arena, span);
-        }
+    for (int i = 0; i < HD_CLASS_COUNT; i++)
         pthread_mutex_destroy(&arena->classes[i].lock);
-    }
     while (!hd_list_empty(&arena->slabs))
         slab_retire(arena, hd_container(arena->slabs.next, struct hd_slab, link));
     while (arena->spare) {
@@ -373,30 +424,76 @@ static void arena_drop(struct hd_arena *arena)
     free(arena);
 }
 
+/* The empty span that a class kept; from now on none is. */
+static struct hd_span *take_empty(struct hd_arena *arena, int size_class)
+{
+    struct hd_list *spans = &arena->classes[size_class].spans;
+    struct hd_span *empty = NULL;
+    pthread_mutex_lock(&arena->classes[size_class].lock);
+    for (struct hd_list *n = spans->next; n != spans && !empty; n = n->next) {
+        struct hd_span *span = hd_container(n, struct hd_span, link);
+        if (span->available == span->total)
+            empty = span;
+    }
+    if (empty)
+        hd_list_remove(&empty->link);
+    pthread_mutex_unlock(&arena->classes[size_class].lock);
+    return empty;
+}
+
 void hd_arena_release(struct hd_arena *arena)
 {
+    atomic_store(&arena->released, true);
+    for (int i = 0; i < HD_CLASS_COUNT; i++)
+        for (struct hd_span *span; (span = take_empty(arena, i));)
+            span_destroy(arena, span);
     arena_drop(arena);
+}
+
+static int allocate(struct hd_arena *arena, size_t size, hd_buf **out)
+{
+    return size <= HD_SMALL_MAX ? small_alloc(arena, hd_class_of(size), out) : large_alloc(arena, size, out);
+}
+
+static int allocate_or_settle(struct hd_arena *arena, size_t size, hd_buf **out)
+{
+    if (size == 0)
+        return hd_error(-EINVAL, "a buffer needs at least one byte");
+    int err = allocate(arena, size, out);
+    if (err) { /* what is kept warm may be what is missing */
+        hd_arena_settle(arena);
+        err = allocate(arena, size, out);
+    }
+    if (err)
+        hd_count(arena->stats, memory_refused, 1);
+    return err;
 }
 
 int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **out)
 {
-    hd_buf *buf = NULL;
-    int err = size == 0              ? hd_error(-EINVAL, "a buffer needs at least one byte")
-              : size <= HD_SMALL_MAX ? small_alloc(arena, hd_class_of(size), &buf)
-                                     : large_alloc(arena, size, &buf);
-    if (err) {
-        if (err != -EINVAL)
-            hd_count(arena->stats, memory_refused, 1);
+    hd_buf *buf = size - 1 < HD_SMALL_MAX ? warm_take(arena, hd_class_of(size)) : NULL;
+    int err = buf ? 0 : allocate_or_settle(arena, size, &buf);
+    if (err)
         return err;
-    }
     atomic_store_explicit(&buf->refs, 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&arena->live, 1, memory_order_relaxed);
-    hd_count(arena->stats, memory_used, buf->capacity);
     buf->data = buf->base;
     buf->length = size;
     buf->next = NULL;
     *out = buf;
     return 0;
+}
+
+bool hd_arena_may_have(struct hd_arena *arena, size_t size)
+{
+    pthread_mutex_lock(&arena->lock);
+    size_t stays = 0;
+    for (struct hd_list *n = arena->slabs.next; n != &arena->slabs; n = n->next) {
+        const struct hd_slab *slab = hd_container(n, struct hd_slab, link);
+        stays += slab->own ? 0 : slab->size;
+    }
+    bool may = size <= arena->slab_size || size <= arena->limit - stays;
+    pthread_mutex_unlock(&arena->lock);
+    return may;
 }
 
 hd_buf *hd_buf_ref(hd_buf *buf)
@@ -409,18 +506,20 @@ void hd_buf_unref(hd_buf *buf)
 {
     if (!buf)
         return;
-    uint32_t refs = atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel);
+    /* Whoever has the only reference need not share the count with anybody. */
+    uint32_t refs = atomic_load_explicit(&buf->refs, memory_order_acquire);
+    if (refs != 1)
+        refs = atomic_fetch_sub_explicit(&buf->refs, 1, memory_order_acq_rel);
     if (refs == 0)
         abort(); /* one release too many: the memory may be somebody else's by now */
     if (refs != 1)
         return;
+    atomic_store_explicit(&buf->refs, 0, memory_order_relaxed);
     struct hd_arena *arena = buf->arena;
-    hd_count(arena->stats, memory_used, -buf->capacity);
-    if (buf->size_class >= 0)
-        small_free(arena, buf);
-    else
+    if (buf->size_class < 0)
         large_free(arena, buf);
-    arena_drop(arena);
+    else if (!warm_give(arena, buf))
+        small_free(arena, buf);
 }
 
 void *hd_buf_data(hd_buf *buf)

@@ -9,6 +9,10 @@
  * their own.
  *
  * All bookkeeping is outside the slabs: a peer process that maps them may scribble over data, never over lists.
+ *
+ * Each class has a place for one buffer that was just freed, which the next allocation takes without a lock: messages
+ * that are answered one by one live in it. It is used while there are links, and emptied about once a second, when
+ * memory is short and when counters are asked for; until then its buffer counts as in use.
  */
 
 #include <pthread.h>
@@ -80,11 +84,14 @@ struct hd_arena {
     struct {
         pthread_mutex_t lock;
         struct hd_list spans; /* with at least one free buffer */
+        _Atomic(struct hd_buf *) warm;
     } classes[HD_CLASS_COUNT];
     struct hd_slab_user users[HD_DEVICES_MAX];
     unsigned user_count;
     struct hd_stats *stats; /* the arena's: it must live as long as the last buffer */
-    _Atomic uint64_t live;  /* buffers out, plus one for the engine */
+    _Atomic uint64_t live;  /* spans and large buffers, plus one for the engine */
+    unsigned warmers;       /* links: freed buffers are kept warm for them; under `lock` */
+    atomic_bool released;   /* the engine is gone: what is empty goes at once */
 };
 
 /* Takes over `stats` (from malloc) on success. */
@@ -100,6 +107,15 @@ unsigned hd_arena_add_user(struct hd_arena *arena, const struct hd_slab_user *us
 void hd_arena_drop_users(struct hd_arena *arena);
 
 int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **buf);
+
+/* Whether a buffer of this size can be had once others come back: it fits what the limit leaves besides the slabs that
+ * stay. */
+bool hd_arena_may_have(struct hd_arena *arena, size_t size);
+
+/* One more, or one less, for whom freed buffers are kept warm. */
+void hd_arena_warm(struct hd_arena *arena, bool more);
+/* Puts away what is kept warm: then memory.used.now is exact. */
+void hd_arena_settle(struct hd_arena *arena);
 
 /* Size classes, for tests. */
 int hd_class_of(size_t size);

@@ -52,9 +52,13 @@ static void drain(int fd)
     }
 }
 
+static _Thread_local struct hd_comm *self; /* on a communication thread */
+
 void hd_comm_hurry(struct hd_link *link)
 {
-    if (link->comm && !atomic_exchange(&link->comm->quick, true))
+    if (link->comm == self && self)
+        self->soon = true; /* a kick would have it look again at once, and again find nothing */
+    else if (link->comm && !atomic_exchange(&link->comm->quick, true))
         kick(link->comm);
 }
 
@@ -62,9 +66,9 @@ void hd_comm_adopt(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     struct hd_comm *comm = &engine->comms[atomic_fetch_add(&engine->next_comm, 1) % engine->comm_count];
-    pthread_mutex_lock(&link->lock);
+    hd_lock(&link->lock);
     link->comm = comm;
-    pthread_mutex_unlock(&link->lock);
+    hd_unlock(&link->lock);
     pthread_mutex_lock(&comm->lock);
     hd_list_add_tail(&comm->fresh, &link->in_comm);
     pthread_mutex_unlock(&comm->lock);
@@ -110,7 +114,7 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
 static void linger(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    if (!hd_spin_begin(engine, &link->spin))
+    if (hd_spin_begin(engine, &link->spin) == 0)
         return;
     int64_t end = hd_now() + engine->conf.poll_spin;
     bool hit = false;
@@ -120,13 +124,16 @@ static void linger(struct hd_link *link)
             hd_link_progress(link);
             end = hd_now() + engine->conf.poll_spin;
         }
-        pthread_mutex_unlock(&link->lock);
+        hd_unlock(&link->lock);
         hd_cpu_relax();
-        pthread_mutex_lock(&link->lock);
+        hd_lock(&link->lock);
         if (i % 16 == 0 && hd_now() >= end)
             break;
     }
-    hd_spin_learn(&link->spin, hit);
+    if (hit)
+        hd_spin_learn_hit(&link->spin);
+    else
+        hd_spin_learn_miss(engine, &link->spin, HD_FOREVER);
     hd_spin_end(engine);
 }
 
@@ -185,6 +192,16 @@ static bool poller_sleeps(struct hd_link *link, int64_t now)
            now - atomic_load(&link->asleep_since) >= link->engine->conf.poll_handover;
 }
 
+/* Whether no caller has polled for poll.handover. They only count: reading the clock costs more than a message. */
+static bool left_alone(struct hd_link *link, int64_t now)
+{
+    if (link->polls != link->polls_seen) {
+        link->polls_seen = link->polls;
+        link->last_poll = now;
+    }
+    return !polled_by_callers(link) && !link->armed && now - link->last_poll >= link->engine->conf.poll_handover;
+}
+
 /* @return nanoseconds until the next look, or -1 if the link is no more. */
 static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
 {
@@ -197,7 +214,9 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
     } else if (hd_link_usable(link)) {
         if (hd_link_has_work(link)) /* a caller that polls may be asleep */
             hd_link_progress(link);
-        if (!polled_by_callers(link) && !link->armed && now - link->last_poll >= handover)
+        if (!hd_list_empty(&link->memory_senders))
+            hd_stream_retry_memory(link);
+        if (left_alone(link, now))
             serve(link);
         int64_t idle = idle_look(link, now);
         link->unattended = !link->armed && poller_sleeps(link, now);
@@ -205,6 +224,7 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
         next = soon ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
     }
     bool down = link->doomed && next >= 0;
+    hd_link_publish(link);
     hd_link_unlock(link);
     return down && next > handover ? handover : next;
 }
@@ -239,8 +259,12 @@ static int64_t look_around(struct hd_comm *comm)
         else if (next < sleep)
             sleep = next;
     }
+    if (comm->soon && sleep > comm->engine->conf.poll_handover)
+        sleep = comm->engine->conf.poll_handover;
+    comm->soon = false;
     if (sleep <= comm->engine->conf.poll_handover)
         atomic_store(&comm->quick, true);
+    hd_arena_settle(comm->engine->arena);
     return sleep;
 }
 
@@ -253,6 +277,7 @@ static void *run(void *arg)
 {
     struct hd_comm *comm = arg;
     int64_t next_look = 0;
+    self = comm;
     if (comm->engine->binds)
         hd_affinity_enter_communication(comm->engine->binds);
     while (!atomic_load(&comm->stop)) {
@@ -272,7 +297,11 @@ static void *run(void *arg)
                 link_event(link);
             }
         }
-        if (hd_now() < next_look)
+        now = hd_now();
+        if (comm->soon && next_look > now + comm->engine->conf.poll_handover)
+            next_look = now + comm->engine->conf.poll_handover;
+        comm->soon = false;
+        if (now < next_look)
             continue;
         adopt_fresh(comm);
         int64_t pause = look_around(comm);
@@ -295,14 +324,14 @@ static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_
     pthread_mutex_unlock(&engine->lock);
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
-        pthread_mutex_lock(&link->lock);
+        hd_lock(&link->lock);
         bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
         if (take) {
             atomic_fetch_add(&link->queue_pollers, 1);
             if (to_spin)
                 hd_link_disarm(link);
         }
-        pthread_mutex_unlock(&link->lock);
+        hd_unlock(&link->lock);
         if (take)
             links[taken++] = link;
         else
@@ -317,9 +346,9 @@ static void release(struct hd_link **links, unsigned count, bool to_sleep)
 {
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
-        pthread_mutex_lock(&link->lock);
+        hd_lock(&link->lock);
         bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
-        link->last_poll = hd_now();
+        link->polls++;
         if (to_sleep && last && !link->poller && !link->armed)
             serve(link);
         hd_link_unlock(link);
@@ -332,7 +361,7 @@ static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned 
     for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
          i++) {
         for (unsigned j = 0; j < count; j++)
-            if (links[j]->ep->ops->pending(links[j]->ep) && pthread_mutex_trylock(&links[j]->lock) == 0) {
+            if (links[j]->ep->ops->pending(links[j]->ep) && hd_trylock(&links[j]->lock)) {
                 hd_link_progress(links[j]);
                 hd_link_unlock(links[j]);
             }
@@ -346,12 +375,15 @@ void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
 {
     struct hd_engine *engine = queue->engine;
     struct hd_link *links[SPIN_LINKS];
-    bool spins = hd_spin_begin(engine, &queue->spin);
+    bool spins = hd_spin_begin(engine, &queue->spin) > 0;
     unsigned count = claim(engine, links, spins);
     if (spins && count) {
         int64_t end = hd_now() + engine->conf.poll_spin;
         poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end);
-        hd_spin_learn(&queue->spin, atomic_load_explicit(&queue->filled, memory_order_relaxed));
+        if (atomic_load_explicit(&queue->filled, memory_order_relaxed))
+            hd_spin_learn_hit(&queue->spin);
+        else
+            hd_spin_learn_miss(engine, &queue->spin, HD_FOREVER);
     }
     release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
     if (spins)

@@ -123,11 +123,11 @@ static bool run_one(struct hd_link *link, struct hd_op *op)
     hd_list_remove(&op->node);
     if (sync) { /* a memcpy of a chunk takes long enough for others to want the lock */
         link->copying++;
-        pthread_mutex_unlock(&link->lock);
+        hd_unlock(&link->lock);
     }
     int err = op->put ? ep->ops->put(ep, &op->rma) : ep->ops->get(ep, &op->rma);
     if (sync) {
-        pthread_mutex_lock(&link->lock);
+        hd_lock(&link->lock);
         link->copying--;
     }
     if (err == -EAGAIN) {
@@ -344,8 +344,7 @@ static void received(struct hd_link *link, struct hd_rndv *rndv)
     size_t length = rndv->length;
     if (rndv->mode == HD_MODE_READ)
         hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
-    hd_count(link->engine->stats, bytes_received, rndv->mode == HD_MODE_COPY ? 0 : length);
-    hd_peer_count(link->counters, bytes_received, rndv->mode == HD_MODE_COPY ? 0 : length);
+    link->tally.bytes_received += rndv->mode == HD_MODE_COPY ? 0 : length; /* its frames counted */
     hd_rndv_free(link, rndv);
     if (msg) {
         msg->rndv = NULL;
@@ -372,8 +371,7 @@ static void chunk_done(struct hd_link *link, struct hd_op *op, int status)
     } else if (rndv->side == HD_RNDV_RX) {
         received(link, rndv);
     } else {
-        hd_count(link->engine->stats, bytes_sent, rndv->length);
-        hd_peer_count(link->counters, bytes_sent, rndv->length);
+        link->tally.bytes_sent += rndv->length;
         hd_link_control(link, HD_FRAME_DONE, rndv->peer_handle, 0, NULL, 0);
         sent(link, rndv, 0);
     }

@@ -45,12 +45,8 @@ bool hd_ring_peer_closed(const struct hd_ring_ep *ep)
     return atomic_load_explicit(&ep->rx->closed, memory_order_acquire) != 0;
 }
 
-/* Wakes the consumer at the other end if it asked for that. */
-static void ring_bell(struct hd_ring_ep *ep)
+static void wake_consumer(struct hd_ring_ep *ep)
 {
-    atomic_thread_fence(memory_order_seq_cst); /* our tail before its notify; its notify before its look at the tail */
-    if (atomic_load_explicit(&ep->tx->notify, memory_order_relaxed) == 0)
-        return;
     uint32_t wanted = atomic_exchange(&ep->tx->notify, 0);
     if (wanted & HD_NOTIFY_FUTEX) {
         atomic_fetch_add(&ep->tx->word, 1);
@@ -64,10 +60,18 @@ static void ring_bell(struct hd_ring_ep *ep)
     }
 }
 
-/* Room for `size` contiguous bytes, after a pad record if need be. */
+/* Wakes the consumer at the other end if it asked for that. */
+static void ring_bell(struct hd_ring_ep *ep)
+{
+    atomic_thread_fence(memory_order_seq_cst); /* our tail before its notify; its notify before its look at the tail */
+    if (atomic_load_explicit(&ep->tx->notify, memory_order_relaxed))
+        wake_consumer(ep);
+}
+
+/* Room for `size` contiguous bytes, after a pad record if need be. (A ring's size is a power of two.) */
 static int make_room(struct hd_ring_ep *ep, size_t size)
 {
-    size_t to_end = ep->tx_size - ep->tx_tail % ep->tx_size;
+    size_t to_end = ep->tx_size - (ep->tx_tail & (ep->tx_size - 1));
     size_t need = size > to_end ? to_end + size : size;
     if (ep->tx_size - (ep->tx_tail - ep->tx_head_seen) < need) {
         uint64_t head = atomic_load_explicit(&ep->tx->head, memory_order_acquire);
@@ -79,7 +83,7 @@ static int make_room(struct hd_ring_ep *ep, size_t size)
     }
     if (size > to_end) {
         struct hd_frame pad = {.type = PAD};
-        memcpy(ep->tx_data + ep->tx_tail % ep->tx_size, &pad, sizeof(pad));
+        memcpy(ep->tx_data + (ep->tx_tail & (ep->tx_size - 1)), &pad, sizeof(pad));
         ep->tx_tail += to_end;
     }
     return 0;
@@ -92,7 +96,7 @@ int hd_ring_send(struct hd_ep *base, const struct hd_frame *frame, const void *p
     int err = make_room(ep, size);
     if (err)
         return err;
-    char *at = ep->tx_data + ep->tx_tail % ep->tx_size;
+    char *at = ep->tx_data + (ep->tx_tail & (ep->tx_size - 1));
     memcpy(at, frame, sizeof(*frame));
     if (frame->length)
         memcpy(at + sizeof(*frame), payload, frame->length);
@@ -105,7 +109,7 @@ int hd_ring_send(struct hd_ep *base, const struct hd_frame *frame, const void *p
 /* Takes the record at rx_head. @return its size, 0 if it has to stay, or an error. */
 static ssize_t take(struct hd_ring_ep *ep, uint64_t available)
 {
-    size_t at = ep->rx_head % ep->rx_size, to_end = ep->rx_size - at;
+    size_t at = ep->rx_head & (ep->rx_size - 1), to_end = ep->rx_size - at;
     struct hd_frame frame;
     memcpy(&frame, ep->rx_data + at, sizeof(frame));
     if (frame.type == PAD && to_end <= available)

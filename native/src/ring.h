@@ -65,7 +65,8 @@ void hd_ring_close(struct hd_ep *ep);
 
 /* What a transport over rings has of them in its table. */
 #define HD_RING_OPERATIONS                                                                                             \
-    .send = hd_ring_send, .progress = hd_ring_progress, .pending = hd_ring_pending, .wait = hd_ring_wait,              \
-    .wake = hd_ring_wake, .arm = hd_ring_arm, .disarm = hd_ring_disarm, .event_fd = hd_ring_event_fd
+    .send = hd_ring_send, .progress = hd_ring_progress, .pending = hd_ring_pending, .relaxes = true,                   \
+    .wait = hd_ring_wait, .wake = hd_ring_wake, .arm = hd_ring_arm, .disarm = hd_ring_disarm,                          \
+    .event_fd = hd_ring_event_fd
 
 #endif

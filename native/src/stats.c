@@ -175,6 +175,13 @@ int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value)
     return hd_error(-ENOENT, "no counter is named %s", name);
 }
 
+bool hd_stats_lags(size_t i)
+{
+    size_t first = offsetof(struct hd_counters, frames_sent) / 8,
+           last = offsetof(struct hd_counters, messages_eager) / 8;
+    return (i >= first && i <= last) || i == offsetof(struct hd_counters, memory_used) / 8;
+}
+
 int hd_stats_read_at(struct hd_stats *stats, size_t i, const char **name, uint64_t *value)
 {
     if (i >= HD_COUNT(counter_names))

@@ -43,6 +43,8 @@ void hd_stats_close(struct hd_stats *stats);
 struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer);
 
 int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value);
+/* Whether counter `i` is kept elsewhere and carried over now and then. */
+bool hd_stats_lags(size_t i);
 int hd_stats_read_at(struct hd_stats *stats, size_t i, const char **name, uint64_t *value);
 
 #endif

@@ -59,6 +59,7 @@ struct hd_ep_params {
     struct hd_limits mine, peers;
     struct hd_sink sink;
     uint8_t token[HD_ID_LENGTH];
+    int guard_fd; /* the peer's death ends it; not to be read from, and not the endpoint's to close */
 };
 
 struct hd_transport_ops {
@@ -102,6 +103,8 @@ struct hd_transport_ops {
     int (*progress)(struct hd_ep *ep, int budget);
     /* Whether progress() would find something. Cheap, without the lock. */
     bool (*pending)(struct hd_ep *ep);
+    /* pending() is next to nothing, so a thread that spins on it should let the processor breathe in between. */
+    bool relaxes;
     /* Sleeps until something is pending, wake() or the timeout, or `*word` is not `seen`. Without the lock, one thread
      * at a time. */
     void (*wait)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);

@@ -7,6 +7,7 @@
  *
  *   udapl_api.c      the library, and its errors in words
  *   udapl_device.c   one interface adapter: opening it, registering slabs, who can reach whom
+ *   udapl_async.c    what the adapter reports of itself
  *   udapl_connect.c  from two endpoints to a connection, and its end
  *   udapl_ep.c       frames, reads and writes; polling and sleeping
  *
@@ -38,6 +39,7 @@
     X(evd_create)                                                                                                      \
     X(evd_dequeue)                                                                                                     \
     X(evd_enable)                                                                                                      \
+    X(evd_modify_cno)                                                                                                  \
     X(evd_disable)                                                                                                     \
     X(evd_free)                                                                                                        \
     X(ep_create)                                                                                                       \
@@ -94,6 +96,13 @@ struct udapl_device {
     pthread_mutex_t mutex;
     DAT_IA_HANDLE ia;
     DAT_EVD_HANDLE async_evd;
+    DAT_CNO_HANDLE async_cno;
+    int bell_fd; /* rung when async_evd has something */
+    bool watched;
+    _Atomic bool stopping;
+    pthread_t watcher;
+    pthread_mutex_t eps_lock; /* taken before the mutex of an endpoint */
+    struct hd_list eps;
     DAT_PZ_HANDLE pz;
     DAT_COUNT requests_max, receives_max, events_max, reads_in, reads_out;
     DAT_SEG_LENGTH message_max, rdma_max;
@@ -116,6 +125,10 @@ size_t udapl_describe(struct hd_device *device, uint8_t *blob);
 const char *udapl_reachable(struct hd_device *device, const uint8_t *blob, size_t length);
 /* Bytes of an address that say where it is. */
 size_t udapl_address_length(const DAT_SOCK_ADDR6 *address);
+
+/* Ends links when the adapter reports that it failed. Once `data` is set up; unwatch before the adapter is closed. */
+int udapl_watch(struct hd_device *device);
+void udapl_unwatch(struct hd_device *device);
 
 /* ---- endpoint ---- */
 
@@ -143,6 +156,7 @@ enum { UDAPL_WAKE_THREAD = 1, UDAPL_WAKE_EVENT = 2 };
 struct udapl_ep {
     struct hd_ep base;
     struct udapl_device *device;
+    struct hd_list in_device;
     struct hd_ep_params params;
     pthread_mutex_t own_mutex, *mutex;
 
@@ -207,6 +221,9 @@ void udapl_destroy(struct hd_ep *ep);
 
 /* Takes events of the connection. @return the state. */
 enum udapl_state udapl_look(struct udapl_ep *ep);
+
+/* Ends the link from outside: whoever serves or polls it learns of it. Any thread. */
+void udapl_break(struct udapl_ep *ep, const char *why);
 
 /* Takes events without delivering anything, once the link is closed. */
 void udapl_drain(struct udapl_ep *ep);

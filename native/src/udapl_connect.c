@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define CREDIT_SLOTS  8 /* frames that need no credit; at most three are under way */
@@ -157,6 +158,7 @@ int udapl_create(struct hd_device *device, const struct hd_ep_params *params, st
     ep->device = device->data;
     ep->params = *params;
     ep->event_fd = -1;
+    hd_list_init(&ep->in_device);
     pthread_mutex_init(&ep->own_mutex, NULL);
     ep->mutex = ep->device->serial ? &ep->device->mutex : &ep->own_mutex;
     int err = plan(ep);
@@ -174,6 +176,9 @@ int udapl_create(struct hd_device *device, const struct hd_ep_params *params, st
         return err;
     }
     ep->base.caps = HD_CAP_PUT | (ep->reads_max ? HD_CAP_GET : 0);
+    pthread_mutex_lock(&ep->device->eps_lock);
+    hd_list_add_tail(&ep->device->eps, &ep->in_device);
+    pthread_mutex_unlock(&ep->device->eps_lock);
     *out = &ep->base;
     return 0;
 }
@@ -197,10 +202,20 @@ enum udapl_state udapl_look(struct udapl_ep *ep)
     return (enum udapl_state)atomic_load(&ep->state);
 }
 
-static int nap(int64_t deadline, const char *what)
+/* Whether the peer is gone: it says nothing on the guard while we connect, so there is either silence or the end. */
+static bool alone(const struct udapl_ep *ep)
+{
+    char byte;
+    ssize_t n = recv(ep->params.guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static int nap(const struct udapl_ep *ep, int64_t deadline, const char *what)
 {
     if (hd_expired(deadline))
         return hd_error(-ETIMEDOUT, "%s in time", what);
+    if (alone(ep))
+        return hd_error(-ECONNRESET, "%s: the peer is gone", what);
     struct timespec pause = {.tv_nsec = NAP};
     nanosleep(&pause, NULL);
     return 0;
@@ -304,7 +319,7 @@ int udapl_finish(struct hd_ep *base, int64_t deadline)
     struct udapl_ep *ep = udapl_ep_of(base);
     int accepted;
     while ((accepted = accept_one(ep)) == 0) {
-        int err = nap(deadline, "uDAPL: the peer's connection did not come");
+        int err = nap(ep, deadline, "uDAPL: the peer's connection did not come");
         if (err)
             return err;
     }
@@ -317,7 +332,7 @@ int udapl_finish(struct hd_ep *base, int64_t deadline)
             return hd_error(-ECONNRESET, "uDAPL %s: no connection: %s", ep->device->provider, ep->why);
         if (state == UDAPL_UP)
             break;
-        int err = nap(deadline, "uDAPL: the accepted connection did not come up");
+        int err = nap(ep, deadline, "uDAPL: the accepted connection did not come up");
         if (err)
             return err;
     }
@@ -442,6 +457,9 @@ bool udapl_quiet(struct hd_ep *base)
 void udapl_destroy(struct hd_ep *base)
 {
     struct udapl_ep *ep = udapl_ep_of(base);
+    pthread_mutex_lock(&ep->device->eps_lock);
+    hd_list_remove(&ep->in_device);
+    pthread_mutex_unlock(&ep->device->eps_lock);
     pthread_mutex_lock(ep->mutex);
     stop_listening(ep);
     free_endpoint(ep);

@@ -120,11 +120,16 @@ int udapl_device_open(struct hd_device *device)
         return err;
     }
     pthread_mutex_init(&own->mutex, NULL);
+    pthread_mutex_init(&own->eps_lock, NULL);
+    hd_list_init(&own->eps);
+    own->bell_fd = -1;
     device->data = own;
     err = learn_limits(own, device->conf);
     DAT_RETURN ret = err ? DAT_SUCCESS : udapl.pz_create(own->ia, &own->pz);
     if (ret != DAT_SUCCESS)
         err = udapl_error(-ENODEV, own->provider, "dat_pz_create", ret, "another program may hold too many");
+    if (!err)
+        err = udapl_watch(device);
     if (err)
         udapl_device_close(device);
     else
@@ -146,9 +151,13 @@ const char *udapl_hardware(struct hd_device *device)
 void udapl_device_close(struct hd_device *device)
 {
     struct udapl_device *own = device->data;
+    udapl_unwatch(device);
     if (own->pz)
         udapl.pz_free(own->pz);
     udapl.ia_close(own->ia, DAT_CLOSE_ABRUPT_FLAG); /* takes along what is left of it */
+    if (own->bell_fd >= 0)
+        close(own->bell_fd);
+    pthread_mutex_destroy(&own->eps_lock);
     pthread_mutex_destroy(&own->mutex);
     free(own);
 }

@@ -26,7 +26,25 @@ struct finished {
 
 static int lost(struct udapl_ep *ep)
 {
-    return hd_error(-ECONNRESET, "uDAPL %s: %s", ep->device->provider, ep->why[0] ? ep->why : "the link is closed");
+    pthread_mutex_lock(ep->mutex);
+    int err = hd_error(-ECONNRESET, "uDAPL %s: %s", ep->device->provider, ep->why[0] ? ep->why : "the link is closed");
+    pthread_mutex_unlock(ep->mutex);
+    return err;
+}
+
+void udapl_break(struct udapl_ep *ep, const char *why)
+{
+    uint64_t one = 1;
+    int none = 0;
+    pthread_mutex_lock(ep->mutex);
+    if (!ep->why[0])
+        snprintf(ep->why, sizeof(ep->why), "%s", why);
+    atomic_compare_exchange_strong(&ep->broken, &none, -ECONNRESET);
+    pthread_mutex_unlock(ep->mutex);
+    udapl_wake(&ep->base);
+    if (write(ep->event_fd, &one, sizeof(one)) < 0) {
+        /* full: it is readable anyway */
+    }
 }
 
 /* ---- posting ---- */
@@ -223,7 +241,8 @@ static bool sort_event(struct udapl_ep *ep, const DAT_EVENT *event, struct finis
     done->cookie = 0;
     done->status = 1; /* no get or put */
     if (event->event_number != DAT_DTO_COMPLETION_EVENT) {
-        fail(ep, -ECONNRESET, "the event dispatcher", DAT_DTO_ERR_LOCAL_EP);
+        /* DAPL takes what was flushed for operations of its extension: the connection's own event knows why. */
+        fail(ep, -ECONNRESET, "an operation", DAT_DTO_ERR_FLUSHED);
     } else if (!(cookie & RECEIVE)) {
         if (!retire(ep, cookie, dto->status, done))
             fail(ep, -EPROTO, "a request that was not under way", DAT_DTO_ERR_LOCAL_EP);
@@ -277,7 +296,9 @@ static int deliver(struct udapl_ep *ep)
     struct hd_frame frame;
     if (a->length == 0) {
         ep->arrival_tail++;
+        pthread_mutex_lock(ep->mutex);
         snprintf(ep->why, sizeof(ep->why), "the peer closed the link");
+        pthread_mutex_unlock(ep->mutex);
         return lost(ep);
     }
     if (a->length < sizeof(frame) || a->length > sizeof(frame) + ep->base.frame_rx)

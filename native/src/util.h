@@ -44,6 +44,26 @@ static inline bool hd_expired(int64_t deadline)
     return deadline != HD_FOREVER && (deadline == 0 || hd_now() >= deadline);
 }
 
+/* How long a call may take. The clock is read only once it really waits. */
+struct hd_patience {
+    int64_t timeout; /* as the API gives it */
+    int64_t deadline;
+    bool known;
+};
+
+static inline struct hd_patience hd_patience(int64_t timeout)
+{
+    return (struct hd_patience){.timeout = timeout, .deadline = timeout < 0 ? HD_FOREVER : 0, .known = timeout <= 0};
+}
+
+static inline int64_t hd_due(struct hd_patience *patience)
+{
+    if (!patience->known)
+        patience->deadline = hd_deadline(patience->timeout);
+    patience->known = true;
+    return patience->deadline;
+}
+
 static inline void hd_cpu_relax(void)
 {
 #if defined(__x86_64__) || defined(__i386__)

@@ -41,7 +41,7 @@ static void fail(struct verbs_ep *ep, const char *text)
 static const char *what_failed(const struct verbs_ep *ep, const struct ibv_wc *wc)
 {
     static const char *const names[] = {"a send", "a remote read", "a remote write", "the end of the link"};
-    return wc->wr_id & VERBS_RX_TAG ? "a receive" : names[ep->tx[wc->wr_id % ep->tx_depth].kind];
+    return wc->wr_id & VERBS_RX_TAG ? "a receive" : names[ep->tx[wc->wr_id & ep->tx_mask].kind];
 }
 
 static const char *advice(enum ibv_wc_status status)
@@ -82,6 +82,8 @@ static void fail_by_event(struct verbs_ep *ep)
 static void poll_queue(struct verbs_ep *ep)
 {
     int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
+    if (n == 0 && !atomic_load_explicit(&ep->wc_full, memory_order_relaxed))
+        return; /* as nearly always */
     ep->wc_next = 0;
     atomic_store_explicit(&ep->wc_full, n == VERBS_BATCH, memory_order_relaxed);
     if (n > 0)
@@ -94,11 +96,11 @@ bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc)
 {
     unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_acquire);
     if (ready == 0) {
-        pthread_mutex_lock(&ep->cq_lock);
-        if (atomic_load(&ep->wc_ready) == 0)
+        hd_lock(&ep->cq_lock);
+        if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
             poll_queue(ep);
-        ready = atomic_load(&ep->wc_ready);
-        pthread_mutex_unlock(&ep->cq_lock);
+        ready = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed);
+        hd_unlock(&ep->cq_lock);
     }
     if (ready == 0)
         return false;
@@ -109,7 +111,7 @@ bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc)
 
 static void retire_one(struct verbs_ep *ep, bool upcall, int status)
 {
-    struct verbs_tx *tx = &ep->tx[ep->tx_done % ep->tx_depth];
+    struct verbs_tx *tx = &ep->tx[ep->tx_done & ep->tx_mask];
     ep->tx_done++;
     ep->ring_head = tx->ring_end;
     switch (tx->kind) {
@@ -324,7 +326,7 @@ static int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_tx_kind 
         return -EAGAIN;
     if (err)
         return hd_error(-ECONNRESET, "verbs device %s does not take work: %s", ep->dev->name, strerror(err));
-    ep->tx[ep->tx_posted % ep->tx_depth] = (struct verbs_tx){kind, ep->ring_tail, cookie};
+    ep->tx[ep->tx_posted & ep->tx_mask] = (struct verbs_tx){kind, ep->ring_tail, cookie};
     ep->tx_posted++;
     return 0;
 }
@@ -339,12 +341,12 @@ static int usable(const struct verbs_ep *ep)
 /* Room for `size` bytes in one piece. @return its place, or NULL. */
 static char *ring_room(struct verbs_ep *ep, size_t size, uint64_t *end)
 {
-    size_t to_end = ep->ring_size - ep->ring_tail % ep->ring_size;
+    size_t to_end = ep->ring_size - (ep->ring_tail & (ep->ring_size - 1));
     uint64_t begin = size > to_end ? ep->ring_tail + to_end : ep->ring_tail;
     if (begin + size - ep->ring_head > ep->ring_size)
         return NULL;
     *end = begin + size;
-    return ep->ring + begin % ep->ring_size;
+    return ep->ring + (begin & (ep->ring_size - 1));
 }
 
 /* Whether this frame should be reported: now and then, and early enough for a full ring to have one to wait for. */
@@ -475,12 +477,12 @@ static bool verbs_pending(struct hd_ep *base)
         return true;
     if (over(ep) && !atomic_load_explicit(&ep->held, memory_order_relaxed))
         return true;
-    if (pthread_mutex_trylock(&ep->cq_lock)) /* somebody else looks */
+    if (!hd_trylock(&ep->cq_lock)) /* somebody else looks */
         return false;
-    if (atomic_load(&ep->wc_ready) == 0)
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
         poll_queue(ep);
-    bool found = atomic_load(&ep->wc_ready) != 0;
-    pthread_mutex_unlock(&ep->cq_lock);
+    bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+    hd_unlock(&ep->cq_lock);
     return found;
 }
 

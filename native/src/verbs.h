@@ -21,6 +21,7 @@
 
 #include <infiniband/verbs.h>
 
+#include "lock.h"
 #include "transport.h"
 
 /* verbs.h turns these into inline functions that need newer symbols than we ask for. */
@@ -192,6 +193,7 @@ struct verbs_ep {
     uint64_t ring_head, ring_tail;
     struct verbs_tx *tx;
     uint32_t tx_depth, frames_max, reads_max;
+    uint64_t tx_mask; /* sizes of ring and tx are powers of two: dividing costs more than all the rest */
     uint64_t tx_posted, tx_done;
     uint32_t frames, reads, writes; /* under way */
     uint32_t tx_count, rx_count;    /* frames ever: the sequence of those that go without a header */
@@ -200,7 +202,7 @@ struct verbs_ep {
     uint32_t inline_max;
 
     /* completions that were taken from the queue */
-    pthread_mutex_t cq_lock;
+    struct hd_lock cq_lock;
     struct ibv_wc wcs[VERBS_BATCH];
     unsigned wc_next;
     atomic_bool wc_full; /* the last poll found as much as it could take */

@@ -56,15 +56,25 @@ static int open_waiting(struct verbs_ep *ep)
     return 0;
 }
 
+/* Not less than `n`. */
+static size_t power_of_two(size_t n)
+{
+    size_t power = 64;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
 static int open_send_ring(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
     size_t record = hd_align(sizeof(struct hd_frame) + ep->base.frame_tx, HD_CACHE_LINE);
-    ep->ring_size = hd_align(dev->device->conf->verbs_send_buffer, HD_CACHE_LINE);
+    ep->ring_size = power_of_two(dev->device->conf->verbs_send_buffer);
     if (ep->ring_size < 8 * record)
-        ep->ring_size = 8 * record;
+        ep->ring_size = power_of_two(8 * record);
     ep->ring = aligned_alloc(4096, hd_align(ep->ring_size, 4096));
-    ep->tx = calloc(ep->tx_depth, sizeof(*ep->tx));
+    ep->tx_mask = power_of_two(ep->tx_depth) - 1;
+    ep->tx = calloc(ep->tx_mask + 1, sizeof(*ep->tx));
     if (!ep->ring || !ep->tx)
         return hd_error(-ENOMEM, "out of memory");
     ep->ring_mr = hd_verbs_register(dev, ep->ring, ep->ring_size, IBV_ACCESS_LOCAL_WRITE);
@@ -154,7 +164,6 @@ int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params,
     ep->peers = params->peers;
     ep->epoll_fd = ep->wake_fd = -1;
     ep->held_last = &ep->held_first;
-    pthread_mutex_init(&ep->cq_lock, NULL);
     hd_list_init(&ep->node);
     int err = set_up(ep);
     if (err) {
@@ -387,6 +396,5 @@ void hd_verbs_destroy(struct hd_ep *base)
     drop_held(ep);
     free(ep->ring);
     free(ep->tx);
-    pthread_mutex_destroy(&ep->cq_lock);
     free(ep);
 }

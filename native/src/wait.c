@@ -6,15 +6,22 @@
 
 #include <limits.h>
 
+#define STARVED_NAP ((int64_t)1000000)
+
 /* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
- * stream, so that nothing that happens in between is slept over. */
+ * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
+ * the word while he is away. */
 void hd_stream_notify(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;
-    atomic_fetch_add(&stream->event, 1);
+    uint32_t event = atomic_load_explicit(&stream->event, memory_order_relaxed) + 1;
+    atomic_store_explicit(&stream->event, event, memory_order_release);
     if (stream->sleepers)
         hd_futex_wake(&stream->event, INT_MAX, false);
-    if (link->poller == stream && atomic_load(&link->poller_asleep) && link->ep)
+    if (link->poller != stream || !link->poller_away)
+        return;
+    atomic_thread_fence(memory_order_seq_cst); /* our event before its sleep, or its sleep before our look */
+    if (atomic_load(&link->poller_asleep) && link->ep)
         link->ep->ops->wake(link->ep);
 }
 
@@ -31,65 +38,95 @@ static bool arrived(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen)
     return ep->ops->pending(ep) || atomic_load_explicit(&stream->event, memory_order_relaxed) != seen;
 }
 
-/* @return whether something came. */
-static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t start, int64_t deadline)
+/* Looks at most so many times. @return whether something came. */
+static bool look(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen, unsigned times)
 {
-    int64_t end = start + link->engine->conf.poll_spin;
-    if (deadline != HD_FOREVER && deadline < end)
-        end = deadline;
-    for (unsigned i = 1; !arrived(link->ep, stream, seen); i++) {
-        hd_cpu_relax();
-        if (i % 64 == 0 && hd_now() >= end)
+    bool relaxes = ep->ops->relaxes;
+    while (!arrived(ep, stream, seen)) {
+        if (times-- == 0)
             return false;
+        if (relaxes)
+            hd_cpu_relax();
     }
     return true;
 }
 
-/* One turn of the thread that polls. The lock is held on entry and return. */
-static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t deadline)
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end)
+{
+    while (!look(link->ep, stream, seen, 64))
+        if (hd_now() >= end)
+            return false;
+    return true;
+}
+
+/* Nothing came at once: spins if that may help, then sleeps. */
+static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
 {
     struct hd_ep *ep = link->ep;
-    link->poller = stream;
-    hd_link_disarm(link);
-    hd_link_unlock(link);
-    int64_t start = 0;
-    bool came = false, spun = hd_spin_begin(link->engine, &link->spin);
-    if (spun) {
-        start = hd_now();
-        came = spin(link, stream, seen, start, deadline);
+    int64_t start = hd_now(), deadline = hd_due(patience), time = hd_spin_begin(link->engine, &link->spin);
+    if (time) {
+        bool came =
+            spin(link, stream, seen, deadline != HD_FOREVER && deadline < start + time ? deadline : start + time);
         hd_spin_end(link->engine);
-        if (came)
-            hd_spin_learn(&link->spin, true);
+        if (came) {
+            hd_spin_hit(&link->spin);
+            return;
+        }
     }
-    if (!came && !arrived(ep, stream, seen)) {
-        atomic_store(&link->asleep_since, hd_now());
-        atomic_store(&link->poller_asleep, 1);
-        ep->ops->wait(ep, &stream->event, seen, time_left(deadline));
-        atomic_store(&link->poller_asleep, 0);
-        if (spun && hd_now() - start < HD_SPIN_LONG)
-            hd_spin_learn(&link->spin, false);
-    }
+    if (arrived(ep, stream, seen))
+        return;
+    atomic_store(&link->asleep_since, hd_now());
+    atomic_store(&link->poller_asleep, 1);
+    ep->ops->wait(ep, &stream->event, seen, time_left(deadline));
+    atomic_store(&link->poller_asleep, 0);
+    int64_t waited = time ? hd_now() - start : 0;
+    if (time && waited < HD_SPIN_LONG)
+        hd_spin_learn_miss(link->engine, &link->spin, waited);
+}
+
+/* One turn of the thread that polls. The lock is held on entry and return. */
+static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
+{
+    link->poller = stream;
+    link->poller_away = true;
+    if (link->armed)
+        hd_link_disarm(link);
+    unsigned looks = hd_spin_looks(link->engine, &link->spin);
+    hd_link_unlock(link);
+    if (look(link->ep, stream, seen, looks))
+        hd_spin_hit(&link->spin);
+    else
+        spin_and_sleep(link, stream, seen, patience);
     hd_link_lock(link);
+    link->poller_away = false;
     hd_link_progress(link);
 }
 
-/* Another thread polls: sleep until there is something, or until it is our turn to poll. */
-static void sleep_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t deadline)
+/* Sleeps until something is delivered to the stream: another thread polls, or polling is of no use. */
+static void sleep_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t time)
 {
     if (stream->sleepers++ == 0)
         hd_list_add_tail(&link->sleeping, &stream->sleep_node);
     hd_link_unlock(link);
-    hd_futex_wait(&stream->event, seen, time_left(deadline), false);
+    hd_futex_wait(&stream->event, seen, time, false);
     hd_link_lock(link);
     if (--stream->sleepers == 0)
         hd_list_remove(&stream->sleep_node);
+}
+
+/* A frame cannot be taken for want of memory: it will be there at every look. */
+static void starve_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
+{
+    int64_t time = time_left(hd_due(patience));
+    sleep_turn(link, stream, seen, time == HD_FOREVER || time > STARVED_NAP ? STARVED_NAP : time);
+    hd_link_progress(link);
 }
 
 /* The polling thread leaves: another waiting one takes over, or in a while the communication thread. */
 static void leave(struct hd_link *link)
 {
     link->poller = NULL;
-    link->last_poll = hd_now();
+    link->polls++;
     if (link->unattended) {
         link->unattended = false;
         hd_comm_hurry(link);
@@ -103,31 +140,40 @@ static void leave(struct hd_link *link)
     hd_futex_wake(&next->event, 1, false);
 }
 
-int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, int64_t deadline)
+static bool interrupted(struct hd_stream *stream)
+{
+    return atomic_load_explicit(&stream->interrupted, memory_order_relaxed) &&
+           atomic_exchange(&stream->interrupted, false);
+}
+
+int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
     bool polling = false, waited = false;
     int result;
     for (;;) {
-        uint32_t seen = atomic_load(&stream->event);
+        uint32_t seen = atomic_load_explicit(&stream->event, memory_order_relaxed); /* written under our lock */
         if (!polling && hd_link_usable(link) && link->ep->ops->pending(link->ep))
             hd_link_progress(link);
         result = ready(stream, arg);
         if (result)
             break;
-        if (atomic_exchange(&stream->interrupted, false)) {
+        if (interrupted(stream)) {
             result = hd_error(-EINTR, "%s: the wait was interrupted", link->peer);
             break;
         }
-        if (deadline == 0 || (waited && hd_expired(deadline))) { /* the clock is read only if nothing came */
-            result = deadline == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "%s did not respond in time", link->peer);
+        if (patience->timeout == 0 || (waited && hd_expired(hd_due(patience)))) {
+            result = patience->timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "%s did not respond in time", link->peer);
             break;
         }
-        if ((!link->poller || polling) && hd_link_usable(link)) {
+        bool may_poll = (!link->poller || polling) && hd_link_usable(link);
+        if (may_poll && link->memory_stalled) {
+            starve_turn(link, stream, seen, patience);
+        } else if (may_poll) {
             polling = true;
-            poll_turn(link, stream, seen, deadline);
+            poll_turn(link, stream, seen, patience);
         } else {
-            sleep_turn(link, stream, seen, deadline);
+            sleep_turn(link, stream, seen, time_left(hd_due(patience)));
         }
         waited = true;
     }

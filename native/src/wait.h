@@ -11,6 +11,6 @@ typedef int (*hd_ready_fn)(struct hd_stream *stream, void *arg);
  * polls it: it spins for a while, then sleeps on the transport itself, so that what arrives wakes it without a
  * hand-over. The others sleep until it delivers something to them or leaves.
  * @return 0, an error of `ready`, -EAGAIN, -ETIMEDOUT or -EINTR. */
-int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, int64_t deadline);
+int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struct hd_patience *patience);
 
 #endif

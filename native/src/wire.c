@@ -17,7 +17,7 @@ uint32_t hd_frame_checksum(const struct hd_frame *frame, const void *payload)
     return hd_crc32c(hd_crc32c(0, &bare, sizeof(bare)), payload, frame->length);
 }
 
-bool hd_frame_valid(const struct hd_frame *frame, size_t payload_max)
+bool hd_frame_valid_control(const struct hd_frame *frame, size_t payload_max)
 {
     static const struct {
         uint32_t low, high;

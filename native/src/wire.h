@@ -82,7 +82,14 @@ uint32_t hd_frame_checksum(const struct hd_frame *frame, const void *payload);
 
 /* Whether the header makes sense by itself: known type, zero reserved fields, payload length that this type can have.
  */
-bool hd_frame_valid(const struct hd_frame *frame, size_t payload_max);
+bool hd_frame_valid_control(const struct hd_frame *frame, size_t payload_max);
+
+static inline bool hd_frame_valid(const struct hd_frame *frame, size_t payload_max)
+{
+    if (frame->type == HD_FRAME_DATA) /* any length */
+        return frame->flags == 0 && frame->reserved == 0 && frame->length <= payload_max;
+    return hd_frame_valid_control(frame, payload_max);
+}
 
 /* ---- greeting ---- */
 

@@ -158,6 +158,29 @@ bool filled(const void *data, size_t length, uint64_t seed)
     return true;
 }
 
+void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed)
+{
+    char *data = calloc(1, length); /* not malloc(): gcc does not see that fill() writes all of it */
+    hd_buf *msg;
+    assert_non_null(data);
+    fill(data, length, seed);
+    assert_ok(hd_send(from, data, length, PATIENCE));
+    assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
+    assert_int_equal(hd_buf_length(msg), length);
+    assert_true(filled(hd_buf_data(msg), length, seed));
+    hd_buf_unref(msg);
+    free(data);
+}
+
+void set_interface(const char *how)
+{
+    const char *interface = getenv("HOWDAH_VM_INTERFACE");
+    char command[128];
+    assert_non_null(interface);
+    snprintf(command, sizeof(command), "ip link set %s %s", interface, how);
+    assert_int_equal(system(command), 0);
+}
+
 uint64_t counter(hd_engine *engine, const char *name)
 {
     uint64_t value;

@@ -63,6 +63,12 @@ struct hd_event next_event(hd_queue *queue, enum hd_event_type type);
 void fill(void *data, size_t length, uint64_t seed);
 bool filled(const void *data, size_t length, uint64_t seed);
 
+/* Sends a message of that length from one end of a stream to the other, and compares. */
+void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed);
+
+/* In the virtual machine: `ip link set` of the device's interface, "up" or "down". */
+void set_interface(const char *how);
+
 uint64_t counter(hd_engine *engine, const char *name);
 
 /* How many descriptors this process has, but for those of slabs: engines keep these, and count them as pinned. */

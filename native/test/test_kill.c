@@ -6,10 +6,12 @@
  * within the configured time with an error that names the peer, what arrived before must be right, and when the round
  * is over the engine holds no more memory, mappings or descriptors than before.
  *
- * HOWDAH_TEST_SEEDS sets the number of rounds of each kind (12), HOWDAH_TEST_SEED the first one's seed (1).
+ * HOWDAH_TEST_KILLS sets the number of rounds of each kind (that of HOWDAH_TEST_SEEDS, else 12), HOWDAH_TEST_SEED the
+ * first one's seed (1).
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -19,20 +21,19 @@
 #include "support.h"
 #include "wire.h"
 
-#define ROUNDS_MAX   4096
-#define LIMIT        (48 << 20) /* memory.limit of the survivor */
-#define TIMEOUT      "8s"       /* of the guard and of the greeting */
-#define TIMEOUT_NS   (8 * SECOND)
-#define GREETING_MAX 540 /* both directions together are some 455 bytes: a few rounds get a link */
-#define MESSAGE_MAX  150000
-#define BLOCK        400000
-#define FETCHES      6
-#define OPERATIONS   400
+#define ROUNDS_MAX  4096
+#define LIMIT       (48 << 20) /* memory.limit of the survivor */
+#define TIMEOUT     "8s"       /* of the guard and of the greeting */
+#define TIMEOUT_NS  (8 * SECOND)
+#define MESSAGE_MAX 150000
+#define BLOCK       400000
+#define FETCHES     6
+#define OPERATIONS  400
 
 struct round {
     uint64_t seed;
     bool victim_connects;
-    bool in_greeting;
+    uint64_t random;
     unsigned limit; /* bytes of the greeting, or operations */
     pid_t pid;
     int control; /* a byte starts the victim */
@@ -241,15 +242,14 @@ static void victim(const struct round *round, int control, int fd)
     _exit(1); /* only if the survivor was first to end it */
 }
 
-static void prepare(struct round *rounds, unsigned count, bool in_greeting, unsigned first)
+static void prepare(struct round *rounds, unsigned count, unsigned first)
 {
     for (unsigned i = 0; i < count; i++) {
         struct round *r = &rounds[i];
         uint64_t random = r->seed = first + i;
         int fds[2], control[2];
         r->victim_connects = hd_random_next(&random) % 2;
-        r->in_greeting = in_greeting;
-        r->limit = 1 + (unsigned)(hd_random_next(&random) % (in_greeting ? GREETING_MAX : OPERATIONS));
+        r->random = hd_random_next(&random);
         test_sockets(fds);
         assert_int_equal(pipe(control), 0);
         r->fd = fds[0];
@@ -292,13 +292,14 @@ static size_t mapped(const char *name)
     return sum;
 }
 
-/* Nothing of the peer is left: no link, no use of memory, no mapping of its slabs or rings, no descriptor. The link's
- * thread gives some of it up a moment after the link is counted as gone. */
+/* Nothing of the peer is left: no link, no use of memory, no frames waiting for it, no mapping of its slabs or rings,
+ * no descriptor. The link's thread gives some of it up a moment after the link is counted as gone. */
 static void expect_level(hd_engine *engine, int fds)
 {
     await_counter(engine, "links.now", 0);
     await_counter(engine, "streams.now", 0);
     await_counter(engine, "memory.used.now", 0);
+    await_counter(engine, "memory.receive.now", 0);
     for (int64_t end = hd_now() + PATIENCE; hd_now() < end && (mapped("howdah-link") || open_descriptors() != fds);)
         usleep(500);
     assert_int_equal(mapped("howdah-link"), 0);
@@ -322,6 +323,7 @@ struct proxy {
     struct round *round;
     int fds[2]; /* towards the survivor, towards the victim */
     int64_t killed;
+    unsigned passed; /* bytes */
 };
 
 static bool pass(struct proxy *p, int from, unsigned *left)
@@ -341,12 +343,13 @@ static void *proxy_run(void *arg)
     unsigned left = p->round->limit;
     for (bool going = true; going;) {
         struct pollfd polls[2] = {{.fd = p->fds[0], .events = POLLIN}, {.fd = p->fds[1], .events = POLLIN}};
-        if (poll(polls, 2, 200) == 0)
+        if (poll(polls, 2, 1000) == 0)
             break; /* the greeting is over: a link is up, and now it ends */
         for (int i = 0; i < 2 && going; i++)
             if (polls[i].revents)
                 going = pass(p, i, &left);
     }
+    p->passed = p->round->limit - left;
     p->killed = hd_now();
     kill(p->round->pid, SIGKILL);
     while (recv(p->fds[1], &left, sizeof(left), 0) > 0) { /* its end of the connection closes with it */
@@ -379,7 +382,8 @@ static void drain(struct busy *b)
         hd_fetch_reply_error(event.fetch, -EBUSY, NULL);
 }
 
-static void greeting_round(struct busy *b, struct round *r)
+/* @return bytes that were passed in both directions together. */
+static unsigned greeting_round(struct busy *b, struct round *r)
 {
     struct hd_connect_result result;
     struct proxy proxy = {.round = r};
@@ -414,6 +418,7 @@ static void greeting_round(struct busy *b, struct round *r)
     close(fds[0]);
     r->fd = -1;
     bury(r);
+    return proxy.passed;
 }
 
 /* ---- killed at work ---- */
@@ -446,18 +451,24 @@ static void traffic_round(struct busy *b, struct round *r)
 static void rounds_of(bool in_greeting)
 {
     static struct round rounds[ROUNDS_MAX];
-    unsigned count = from_environment("HOWDAH_TEST_SEEDS", 12), first = from_environment("HOWDAH_TEST_SEED", 1);
+    unsigned count = from_environment("HOWDAH_TEST_KILLS", from_environment("HOWDAH_TEST_SEEDS", 12));
+    unsigned first = from_environment("HOWDAH_TEST_SEED", 1);
     assert_in_range(count, 1, ROUNDS_MAX);
     struct busy b = {0};
     memset(&seen, 0, sizeof(seen));
-    prepare(rounds, count, in_greeting, first);
+    prepare(rounds, count, first);
     begin(&b);
+    unsigned whole = 0; /* bytes of a greeting; the first one is let through and shows it */
     for (unsigned i = 0; i < count; i++) {
-        int fds = open_descriptors() - 2; /* the round's own two go with it */
-        if (in_greeting)
-            greeting_round(&b, &rounds[i]);
-        else
+        int fds = open_descriptors() - 2;                              /* the round's own two go with it */
+        unsigned range = in_greeting ? whole + whole / 4 : OPERATIONS; /* a few of the others get a link, too */
+        rounds[i].limit = range ? 1 + (unsigned)(rounds[i].random % range) : UINT_MAX;
+        if (!in_greeting)
             traffic_round(&b, &rounds[i]);
+        else if (i == 0)
+            whole = greeting_round(&b, &rounds[i]);
+        else
+            greeting_round(&b, &rounds[i]);
         expect_level(b.engine, fds);
     }
     hd_queue_destroy(b.streams);

@@ -11,7 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "support.h"
+#include "udapl.h"
 
 /* ---- refusals ---- */
 
@@ -92,18 +94,6 @@ static void refusals_say_what_to_do(void **state)
 }
 
 /* ---- with an adapter ---- */
-
-static void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed)
-{
-    char *data = malloc(length);
-    hd_buf *msg;
-    fill(data, length, seed);
-    assert_ok(hd_send(from, data, length, PATIENCE));
-    assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
-    assert_true(hd_buf_length(msg) == length && filled(hd_buf_data(msg), length, seed));
-    hd_buf_unref(msg);
-    free(data);
-}
 
 static void exchange_over(const char *const *options, const char *counted)
 {
@@ -216,6 +206,48 @@ static void an_idle_link_sleeps(void **state)
     pair_close(&pair);
 }
 
+static pthread_mutex_t *reaction_of(hd_engine *engine)
+{
+    return &((struct udapl_device *)engine->devices[0]->data)->eps_lock;
+}
+
+/* The engines get to react only once the port is up again: the management queue pair of Soft-RoCE breaks by whatever it
+ * sends while the port is down, as the farewell of a connection, and nobody on this host could connect any more. */
+static void a_port_that_goes_down_ends_idle_links(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *msg;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 10, 1);
+    pthread_mutex_lock(reaction_of(pair.a));
+    pthread_mutex_lock(reaction_of(pair.b));
+    set_interface("down");
+    set_interface("up");
+    pthread_mutex_unlock(reaction_of(pair.a));
+    pthread_mutex_unlock(reaction_of(pair.b));
+    assert_int_equal(hd_recv(client, &msg, PATIENCE), -ECONNRESET);
+    const char *words = hd_last_error();
+    if (!strstr(words, "adapter rxe0: its port went down"))
+        fail_msg("\"%s\" does not say that the port went down", words);
+    await_counter(pair.a, "links.now", 0); /* DAPL tells the first of the engines in a process; the other one follows */
+    await_counter(pair.b, "links.now", 0);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    struct hd_connect_result ends[2] = {{0}};
+    int fds[2];
+    usleep(500000); /* the address comes back */
+    test_sockets(fds);
+    assert_ok(pair_connect(pair.a, pair.b, fds, &ends[0], &ends[1]));
+    hd_link_put(ends[0].link);
+    hd_link_put(ends[1].link);
+    close(fds[0]);
+    close(fds[1]);
+    pair_close(&pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest refusals[] = {cmocka_unit_test(refusals_say_what_to_do)};
@@ -225,6 +257,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_three_protocols),
         cmocka_unit_test(a_killed_client_ends_its_link),
         cmocka_unit_test(an_idle_link_sleeps),
+        cmocka_unit_test(a_port_that_goes_down_ends_idle_links),
     };
     if (argc > 1 && strcmp(argv[1], "refusals") == 0)
         return test_run(argc, argv, refusals, 1);

@@ -11,19 +11,6 @@
 
 #include "support.h"
 
-static void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed)
-{
-    char *data = malloc(length);
-    hd_buf *msg;
-    fill(data, length, seed);
-    assert_ok(hd_send(from, data, length, PATIENCE));
-    assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
-    assert_int_equal(hd_buf_length(msg), length);
-    assert_true(filled(hd_buf_data(msg), length, seed));
-    hd_buf_unref(msg);
-    free(data);
-}
-
 /* ---- devices ---- */
 
 static void expect_refusal(const char *option, const char *value, const char *words)
@@ -226,15 +213,6 @@ static void a_dry_receive_queue_loses_nothing(void **state)
 }
 
 /* ---- the port ---- */
-
-static void set_interface(const char *how)
-{
-    const char *interface = getenv("HOWDAH_VM_INTERFACE");
-    char command[128];
-    assert_non_null(interface);
-    snprintf(command, sizeof(command), "ip link set %s %s", interface, how);
-    assert_int_equal(system(command), 0);
-}
 
 static void a_port_that_goes_down_ends_idle_links(void **state)
 {

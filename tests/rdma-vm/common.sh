@@ -72,20 +72,24 @@ dapl_quit() {
     wait
 }
 
-# engine_tests TRANSPORT PROGRAM...: runs build/native/test/test_PROGRAM over a transport, all of them, and prints the
-# counts. An emulated processor is slow, so there are fewer schedules of faults (HOWDAH_TEST_SEEDS).
+# engine_tests TRANSPORT PROGRAM[:FILTER]...: runs test_PROGRAM of $HOWDAH_TEST_BUILD (build/native), or those of its tests
+# that FILTER names, over a transport, and prints the counts. An emulated processor is slow, so there are fewer schedules of
+# faults (HOWDAH_TEST_SEEDS), kills (_KILLS) and peers (_LINKS). HOWDAH_TEST_WITH is a command to run them under.
 engine_tests() {
-    local transport=$1 program binary status broken=0 started words
+    local transport=$1 program filter binary status broken=0 started words
     words=$(mktemp)
     shift
-    export HOWDAH_TEST_SEEDS=${HOWDAH_TEST_SEEDS:-2}
+    export HOWDAH_TEST_SEEDS=${HOWDAH_TEST_SEEDS:-2} HOWDAH_TEST_KILLS=${HOWDAH_TEST_KILLS:-10}
+    export HOWDAH_TEST_LINKS=${HOWDAH_TEST_LINKS:-20}
     for program in "$@"; do
-        binary=build/native/test/test_$program started=$SECONDS status=0
+        filter=${program#"${program%%:*}"} program=${program%%:*}
+        binary=${HOWDAH_TEST_BUILD:-build/native}/test/test_$program started=$SECONDS status=0
         if [ ! -x "$binary" ]; then
             echo "there is no $binary: the engine was not built (ci/native --build)"
             return 1
         fi
-        "$binary" "$transport" 2>&1 | tee -a "$words" || status=$?
+        # shellcheck disable=SC2086 # a command and its options
+        ${HOWDAH_TEST_WITH:-} "$binary" "$transport" ${filter:+"${filter#:}"} 2>&1 | tee -a "$words" || status=$?
         [ "$status" -eq 0 ] || broken=1
         echo "# $program over $transport: exit status $status, $((SECONDS - started)) s"
     done

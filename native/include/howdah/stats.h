@@ -14,6 +14,10 @@
  *
  * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the
  * peers that found no free one. Counters only grow, except those whose name ends in ".now".
+ *
+ * Frames, bytes and eager messages are counted by each link for itself and reach the file within a second, or when the
+ * link ends; a few freed buffers (one of each size, 48 KB at most) may stay in memory.used.now as long. What the
+ * functions below return is exact.
  */
 #include <howdah/base.h>
 

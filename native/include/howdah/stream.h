@@ -39,7 +39,8 @@ HD_API int hd_stream_open(hd_link *link, const char *service, const struct hd_st
 /** Changes queue, user and protocol; for accepted streams. If something waits to be taken, READABLE is posted. */
 HD_API int hd_stream_configure(hd_stream *stream, const struct hd_stream_params *params);
 
-/** Sends one message (0 to message.max bytes). The bytes may be reused on return. */
+/** Sends one message (0 to message.max bytes). The bytes may be reused on return: a message that does not go at once is
+ * copied, and if memory.limit leaves no room for that, waits for some. @return -ENOBUFS: there never will be. */
 HD_API int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout);
 
 /** Sends `length` bytes of a buffer from `offset` as one message without copying large ones. Takes a reference of its
