@@ -1,10 +1,11 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-rpc bench-stock clean
+.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance
+.PHONY: bench-engine bench-rpc bench-stock deb rpm repo test-packages clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## install what this machine lacks (packages, JDK 8)
 	@ci/prepare
@@ -59,6 +60,21 @@ bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock
+
+deb: dist ## build the packages for apt, both architectures, build/packages/deb/
+	@ci/prepare packages
+	@ci/deb
+
+rpm: dist ## build the packages for yum, both architectures, build/packages/rpm/
+	@ci/prepare packages
+	@ci/rpm
+
+repo: ## make apt and yum repositories of them, signed by gpg's key KEY=..., build/packages/repo/
+	@ci/repo $(if $(KEY),--key '$(KEY)')
+
+test-packages: dist ## install, use, upgrade and remove the packages in systems of their own; with what make test leaves out
+	@ci/prepare packages
+	@ci/test-packages --all
 
 clean: ## remove everything that was built
 	@rm -rf build
