@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
+.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,8 +45,11 @@ unit: java ## run the unit tests
 e2e: dist ## run the end-to-end tests on a local cluster
 	@ci/e2e
 
-rdma-vm: prepare ## run the tests that need real verbs and uDAPL, in a virtual machine
+rdma-vm: java ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests
+
+proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
+	@ci/rdma-vm-tests --proofs
 
 conformance: stock ## run upstream's own tests against our jars
 	@ci/conformance
