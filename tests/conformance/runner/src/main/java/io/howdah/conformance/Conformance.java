@@ -159,7 +159,7 @@ public final class Conformance {
     for (Suite suite : suites) {
       setup.classPaths.put(suite, suite.classPath(setup.sources, setup.build, setup.tree, setup.testClasses).stream()
           .map(Path::toString).collect(Collectors.joining(File.pathSeparator)));
-      for (ClassList.Entry entry : ClassList.read(setup.sources.resolve(suite.label + ".list"))) {
+      for (ClassList.Entry entry : ClassList.read(suite.list(setup.sources))) {
         if (wanted.isEmpty() ? entry.quick || setup.slow : wanted.stream().anyMatch(w -> named(entry.name, w))) {
           tasks.add(new Task(suite, entry));
         }

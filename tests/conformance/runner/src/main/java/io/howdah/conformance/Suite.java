@@ -65,6 +65,9 @@ enum Suite {
     }
   };
 
+  /** Whether RPC is forced over the engine; the classes and what is expected of them have a list of their own. */
+  private static final boolean ENGINE = Boolean.getBoolean("conformance.engine");
+
   final String label;
   private final String[] folders;
 
@@ -83,6 +86,9 @@ enum Suite {
    */
   List<Path> classPath(Path sources, Path build, Path tree, Path testClasses) throws IOException {
     List<Path> path = new ArrayList<>();
+    if (ENGINE) {
+      path.add(sources.resolve(label).resolve("engine"));
+    }
     path.add(sources.resolve(label).resolve("resources"));
     path.add(build.resolve("target/runner/classes"));
     if (this == HADOOP) {
@@ -105,6 +111,10 @@ enum Suite {
     support.removeIf(jar -> jar.getFileName().toString().matches(".*-(tests|test-sources)\\.jar"));
     path.addAll(support);
     return path;
+  }
+
+  Path list(Path sources) {
+    return sources.resolve(label + (ENGINE ? "-engine" : "") + ".list");
   }
 
   private static List<Path> jars(Path folder) throws IOException {
