@@ -8,6 +8,7 @@ import io.howdah.engine.MemoryLimitException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.Hashtable;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -105,6 +106,7 @@ abstract class RdmaClientConnection extends Thread {
   private Socket greet(Socket tcp, InetSocketAddress server) throws IOException {
     String name = server.getAddress().getHostAddress() + ":" + server.getPort();
     String cause;
+    boolean late = false;
     try {
       Greeting greeting = rpc.engine().connect(tcp, name, 0);
       if (greeting.isLinked()) {
@@ -124,9 +126,11 @@ abstract class RdmaClientConnection extends Thread {
     } catch (IOException e) { // a server that knows nothing of us, and says so by hanging up
       IOUtils.closeSocket(tcp);
       cause = e.getMessage();
+      late = e instanceof SocketTimeoutException;
     }
     if (rpc.isRequired()) {
-      throw new IOException("RPC with " + server + " has to go over the engine and can't: " + cause);
+      String text = "RPC with " + server + " has to go over the engine and can't: " + cause;
+      throw late ? new SocketTimeoutException(text) : new IOException(text);
     }
     rpc.rememberPlain(server);
     fellBack(server, cause);
