@@ -40,7 +40,8 @@ abstract class RdmaClientConnection extends Thread {
 
   private RdmaRpc rpc;
   private RdmaSocket stream;
-  private int greetings;
+  /** Times in a row that a link was retired while we greeted. */
+  private int retired;
   private Client.ConnectionId connection;
   /** Calls of this connection go the short way. Set when it is set up, under the connection's lock. */
   private volatile boolean fast;
@@ -119,7 +120,7 @@ abstract class RdmaClientConnection extends Thread {
       }
     } catch (EngineClosedException e) { // the link was retired while we greeted
       IOUtils.closeSocket(tcp);
-      if (greetings < GREETINGS) {
+      if (retired++ < GREETINGS) {
         return null;
       }
       cause = e.getMessage();
@@ -138,7 +139,7 @@ abstract class RdmaClientConnection extends Thread {
   }
 
   private Socket open(Greeting greeting, Socket tcp, InetSocketAddress server) throws IOException {
-    greetings++;
+    retired = 0;
     try (Link link = greeting.link()) {
       EngineStream opened = link.open(RdmaRpc.service(server.getPort()));
       stream = new RdmaSocket(opened.protocol(io.howdah.engine.Protocol.WRITE), tcp);
