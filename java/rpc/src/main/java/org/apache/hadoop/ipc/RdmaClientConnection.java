@@ -139,12 +139,12 @@ abstract class RdmaClientConnection extends Thread {
   }
 
   private Socket open(Greeting greeting, Socket tcp, InetSocketAddress server) throws IOException {
-    retired = 0;
     try (Link link = greeting.link()) {
       EngineStream opened = link.open(RdmaRpc.service(server.getPort()));
       stream = new RdmaSocket(opened.protocol(io.howdah.engine.Protocol.WRITE), tcp);
       stream.setSoTimeout(tcp.getSoTimeout());
     }
+    retired = 0;
     RdmaMetrics.get().clientConnections().incr();
     IOUtils.closeSocket(tcp); // the engine keeps what it needs of it
     return stream;
