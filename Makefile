@@ -1,10 +1,11 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock clean
+.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
+.PHONY: bench-engine bench-rpc bench-stock deb rpm repo test-packages clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## install what this machine lacks (packages, JDK 8)
 	@ci/prepare
@@ -45,8 +46,11 @@ unit: java ## run the unit tests
 e2e: dist ## run the end-to-end tests on a local cluster
 	@ci/e2e
 
-rdma-vm: prepare ## run the tests that need real verbs and uDAPL, in a virtual machine
+rdma-vm: java ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests
+
+proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
+	@ci/rdma-vm-tests --proofs
 
 conformance: stock ## run upstream's own tests against our jars
 	@ci/conformance
@@ -54,8 +58,26 @@ conformance: stock ## run upstream's own tests against our jars
 bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine
 
+bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench/rpc.json
+	@ci/bench-rpc
+
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock
+
+deb: dist ## build the packages for apt, both architectures, build/packages/deb/
+	@ci/prepare packages
+	@ci/deb
+
+rpm: dist ## build the packages for yum, both architectures, build/packages/rpm/
+	@ci/prepare packages
+	@ci/rpm
+
+repo: ## make apt and yum repositories of them, signed by gpg's key KEY=..., build/packages/repo/
+	@ci/repo $(if $(KEY),--key '$(KEY)')
+
+test-packages: dist ## install, use, upgrade and remove the packages in systems of their own; with what make test leaves out
+	@ci/prepare packages
+	@ci/test-packages --all
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -28,7 +28,7 @@ on_hosts() {
 
 # begin [--config DIR] ARGUMENT...: what each command for a cluster starts with; the other arguments into the array REST.
 begin() {
-    find_tree
+    find_tree hadoop
     if [ "${1:-}" = --config ]; then
         HADOOP_CONF_DIR=${2:?--config needs a folder}
         shift 2
@@ -53,7 +53,7 @@ one_daemon() {
         esac
     done
     [ $# -ge 2 ] || die "an action and a daemon are needed" "usage: ${0##*/} [--config DIR] start|stop|status DAEMON"
-    find_tree
+    find_tree hadoop
     exec "$HADOOP_HOME/bin/$program" ${options[@]+"${options[@]}"} --daemon "$@"
 }
 

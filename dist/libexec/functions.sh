@@ -26,18 +26,23 @@ source_site() {
 # split_words NAME STRING: STRING's words (JAVA_OPTS style, no globbing) into the array NAME.
 split_words() { IFS=$' \t\n' read -r -d '' -a "$1" < <(printf '%s\0' "$2") || true; }
 
-# find_tree: HADOOP_HOME and SPARK_HOME are the tree that this file is in, wherever it was moved to.
+# find_tree engine|hadoop|spark: HADOOP_HOME and SPARK_HOME are the tree that this file is in, wherever it was moved to.
+# It must hold that part and what the part stands on; packages may have left out the others.
 find_tree() {
-    local tree name
+    local tree name parts=(RELEASE)
+    case $1 in
+        hadoop | spark) parts+=(share/hadoop/common/lib share/hadoop/hdfs share/hadoop/yarn share/hadoop/mapreduce) ;;
+    esac
+    [ "$1" != spark ] || parts+=(jars)
     tree=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
     for name in HADOOP_HOME SPARK_HOME; do
         if [ -n "${!name:-}" ] && [ ! "${!name}" -ef "$tree" ]; then
             warn "$name=${!name} is another installation; this command uses its own, $tree"
         fi
     done
-    for name in RELEASE share/hadoop/common/lib share/hadoop/hdfs share/hadoop/yarn share/hadoop/mapreduce jars; do
+    for name in "${parts[@]}"; do
         [ -e "$tree/$name" ] || die "this tree is incomplete: $tree/$name is missing" \
-            "unpack the distribution again (or, in a clone: make dist)"
+            "unpack the distribution again, or install the package howdah-$1 (in a clone: make dist)"
     done
     export HADOOP_HOME=$tree HADOOP_PREFIX=$tree HADOOP_COMMON_HOME=$tree HADOOP_HDFS_HOME=$tree
     export HADOOP_YARN_HOME=$tree HADOOP_MAPRED_HOME=$tree SPARK_HOME=$tree

@@ -12,7 +12,7 @@ OPTS=() ARGS=()
 
 # start_command ARGUMENT...: the options before the subcommand; leaves the subcommand in COMMAND and the rest in ARGS.
 start_command() {
-    find_tree
+    find_tree hadoop
     while [ $# -gt 0 ]; do
         case $1 in
             --config | --loglevel | --daemon)

@@ -6,7 +6,7 @@
 # run_howdah CLASS ARGUMENT...
 run_howdah() {
     local words
-    find_tree
+    find_tree hadoop
     find_hadoop_conf
     find_java
     [ -d "$HADOOP_HOME/share/howdah" ] || die "$HADOOP_HOME/share/howdah is missing: this tree has only upstream's parts"

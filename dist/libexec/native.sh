@@ -5,7 +5,7 @@
 
 # run_tool TOOL ARGUMENT...
 run_tool() {
-    find_tree
+    find_tree engine
     local tool=$HADOOP_HOME/libexec/native/$1
     [ -x "$tool" ] || die "this tree has no $tool" "unpack the distribution again (or, in a clone: make dist)"
     exec "$tool" "${@:2}"

@@ -5,7 +5,7 @@
 
 # start_spark: the tree, SPARK_CONF_DIR with its spark-env.sh, Hadoop's configuration, Java.
 start_spark() {
-    find_tree
+    find_tree spark
     export SPARK_CONF_DIR=${SPARK_CONF_DIR:-$SPARK_HOME/etc/spark}
     [ -d "$SPARK_CONF_DIR" ] || die "the configuration folder $SPARK_CONF_DIR does not exist" "check SPARK_CONF_DIR"
     # Once a command, though each command may start another.

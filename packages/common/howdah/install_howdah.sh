@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Lays out the files of all packages of this component below --prefix; shared by rpm and deb.
+#   install_howdah.sh --build-dir=DIR --prefix=DIR --libdir=lib64|lib/TRIPLET
+set -euo pipefail
+
+for option in "$@"; do
+    case $option in
+        --build-dir=*) build=${option#*=} ;;
+        --prefix=*) prefix=${option#*=} ;;
+        --libdir=*) libdir=${option#*=} ;;
+        *) echo "install_howdah.sh: unknown option $option" >&2; exit 2 ;;
+    esac
+done
+extra=$(dirname -- "${BASH_SOURCE[0]}")
+home=$prefix/usr/lib/howdah
+
+mkdir -p "$home/libexec/native" "$home/lib/native" "$prefix"/usr/{bin,share/man/man1} "$prefix/etc/security/limits.d"
+cp -R "$build"/tree/{bin,libexec,NOTICE,RELEASE} "$home/"
+ln -s ../lib/howdah/bin/howdah "$prefix/usr/bin/howdah"
+
+# The library is for everybody, its tools and the Java binding are for the tree.
+DESTDIR=$PWD/stage cmake --install "$build/build" >/dev/null
+mkdir -p "$prefix/usr/$libdir"
+mv stage/usr/bin/* "$home/libexec/native/"
+mv stage/usr/"$libdir"/libhowdah_jni.so "$home/lib/native/"
+mv stage/usr/"$libdir"/* "$prefix/usr/$libdir/"
+mv stage/usr/include "$prefix/usr/"
+rm -rf stage
+
+install -m 644 "$extra/howdah-limits.conf" "$prefix/etc/security/limits.d/howdah.conf"
+for page in "$build"/man/*.1; do install -m 644 "$page" "$prefix/usr/share/man/man1/"; done

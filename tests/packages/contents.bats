@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2143,SC2016 # "! grep -q" would not fail a test; formats are for dpkg and rpm
+# What is in the packages, before any is installed.
+
+setup_file() {
+    export DEBS=$HOWDAH_BUILD/packages/deb TREE=$HOWDAH_BUILD/dist/howdah-$HOWDAH_VERSION ARCH
+    ARCH=$(dpkg --print-architecture)
+    # package TAB path, files and links only, without papers that each package has.
+    for deb in "$DEBS"/all/*.deb "$DEBS/$ARCH"/*.deb; do
+        case $deb in *-dbgsym_*) continue ;; esac
+        name=${deb##*/}
+        dpkg-deb --fsys-tarfile "$deb" | tar -tf - | grep -v '/$' | sed "s|^\.|${name%%_*}\t|"
+    done >"$BATS_FILE_TMPDIR/files"
+}
+
+setup() { FILES=$BATS_FILE_TMPDIR/files; }
+
+@test "no file is in two packages" {
+    [ -s "$FILES" ]
+    [ -z "$(cut -f2 "$FILES" | sort | uniq -d)" ]
+}
+
+@test "no jar is on one machine twice" {
+    [ -z "$(cut -f2 "$FILES" | grep '\.jar$' | sed 's,.*/,,' | sort | uniq -d | while read -r jar; do
+        # A link from Spark's folder to Hadoop's jar is not a second one.
+        [ "$(find "$TREE" -name "$jar" -type f | wc -l)" -eq 1 ] || echo "$jar"
+    done)" ]
+}
+
+@test "every file of the tree is in a package, and nothing else but what packages add" {
+    (cd "$TREE" && find . ! -type d | sed 's,^\.,/usr/lib/howdah,') |
+        grep -v -e /usr/lib/howdah/etc/ -e /share/modulefiles/ -e '/lib/native/libhowdah\.so' -e '/howdah/LICENSE$' | sort >"$BATS_TEST_TMPDIR/tree"
+    cut -f2 "$FILES" | grep '^/usr/lib/howdah/' | grep -v -e '/howdah/etc/[a-z]*$' -e '/libexec/howdah-pseudo$' | sort >"$BATS_TEST_TMPDIR/packed"
+    diff "$BATS_TEST_TMPDIR/tree" "$BATS_TEST_TMPDIR/packed"
+}
+
+@test "jars are the very ones of the tree" {
+    dpkg-deb -x "$(echo "$DEBS"/all/howdah-hadoop-common_*.deb)" "$BATS_TEST_TMPDIR/x"
+    (cd "$BATS_TEST_TMPDIR/x/usr/lib/howdah" && find share -name '*.jar' -type f) | while read -r jar; do
+        cmp "$BATS_TEST_TMPDIR/x/usr/lib/howdah/$jar" "$TREE/$jar"
+    done
+}
+
+@test "links lead to something that a package has" {
+    cd "$TREE"
+    find jars -type l | while read -r link; do
+        target=$(realpath -m --relative-to=. "jars/$(readlink "$link")")
+        grep -q "howdah-hadoop-common	/usr/lib/howdah/$target$" "$FILES"
+    done
+}
+
+@test "systemd takes the units" {
+    command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
+    local deb unit count=0
+    for deb in "$DEBS"/all/*.deb; do dpkg-deb --fsys-tarfile "$deb" | tar -xf - -C "$BATS_TEST_TMPDIR" --wildcards '*.service' 2>/dev/null || true; done
+    # The programs are not on this machine: only what systemd itself has to say counts.
+    for unit in "$BATS_TEST_TMPDIR"/lib/systemd/system/*.service; do
+        run systemd-analyze verify --man=no "$unit"
+        [ -z "$(grep "${unit##*/}" <<<"$output" | grep -v 'is not executable')" ]
+        grep -q '^LimitMEMLOCK=infinity$' "$unit"
+        count=$((count + 1))
+    done
+    [ "$count" -eq 10 ]
+}
+
+@test "a jar with native code has it for ppc64le, or the guide says what stands in" {
+    python3 - "$TREE" <<'PY' >"$BATS_TEST_TMPDIR/jars"
+import os, re, sys, zipfile
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        path = os.path.join(folder, name)
+        if name.endswith(".jar") and not os.path.islink(path):
+            native = [n for n in zipfile.ZipFile(path).namelist() if re.search(r"\.so(\.\d+)*$", n)]
+            if native and not any("ppc64le" in n or "ppcle_64" in n for n in native):
+                print(re.sub(r"[-_][0-9].*", "", name))
+PY
+    [ -s "$BATS_TEST_TMPDIR/jars" ]
+    while read -r jar; do
+        grep -q "^| .*$jar.* |" "$HOWDAH_ROOT/docs/guide/packages.md" || { echo "$jar"; return 1; }
+    done <"$BATS_TEST_TMPDIR/jars"
+}
