@@ -63,6 +63,7 @@ struct hd_link {
     /* streams */
     struct hd_stream **buckets;
     uint32_t bucket_count, stream_count, peer_stream_count;
+    struct hd_stream *last_found; /* the stream of the last frame: the next one is often for it too */
     uint32_t next_id, last_peer_id;
     struct hd_list tx_stalled;     /* streams that wait for credits */
     struct hd_list memory_senders; /* streams with messages that wait for buffer memory */

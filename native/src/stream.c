@@ -59,6 +59,8 @@ static void take_out(struct hd_link *link, struct hd_stream *stream)
     while (*at != stream)
         at = &(*at)->next_in_bucket;
     *at = stream->next_in_bucket;
+    if (link->last_found == stream)
+        link->last_found = NULL;
     stream->in_table = false;
     link->stream_count--;
     link->peer_stream_count -= stream->by_peer;
