@@ -103,7 +103,7 @@ static void repost(struct verbs_ep *ep)
     uint32_t index = ep->repost - 1;
     ep->repost = 0;
     if (hd_verbs_pool_post(ep->dev, ep->pool, index))
-        fail(ep, hd_last_error());
+        atomic_store(&ep->event, (int)IBV_EVENT_SRQ_ERR + 1);
 }
 
 void hd_verbs_repost(struct verbs_ep *ep)
