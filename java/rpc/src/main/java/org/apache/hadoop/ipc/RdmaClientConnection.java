@@ -98,6 +98,7 @@ abstract class RdmaClientConnection extends Thread {
       if (rpc != null) {
         RdmaMetrics.get().clientFallbacks().incr();
       }
+      RdmaMetrics.countClientSocket();
       return tcp;
     }
     connection = id;
@@ -116,6 +117,7 @@ abstract class RdmaClientConnection extends Thread {
       cause = greeting.reason();
       if (!rpc.isRequired()) {
         fellBack(server, cause);
+        RdmaMetrics.countClientSocket();
         return tcp;
       }
     } catch (EngineClosedException e) { // the link was retired while we greeted

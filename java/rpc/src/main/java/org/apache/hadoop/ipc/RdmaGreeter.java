@@ -100,6 +100,9 @@ final class RdmaGreeter {
       RdmaRpc.LOG.info("{} goes on over its socket: {}", connection, greeting.reason());
       first.clear();
       first.put(unread);
+      if (!first.hasRemaining()) {
+        RdmaMetrics.countServerSocket();
+      }
       key.interestOps(SelectionKey.OP_READ);
       key.selector().wakeup();
     } catch (IOException | RuntimeException e) {

@@ -169,6 +169,9 @@ abstract class RdmaServer implements EventHandler {
       ByteBuffer seen = first.duplicate();
       seen.flip();
       if (n < 0 || !seen.hasRemaining() || !Greeting.isPossible(seen) || !open()) {
+        if (!first.hasRemaining()) {
+          RdmaMetrics.countServerSocket();
+        }
         return false;
       }
     } catch (IOException e) {
