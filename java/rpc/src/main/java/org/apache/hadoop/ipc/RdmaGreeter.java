@@ -55,10 +55,17 @@ final class RdmaGreeter {
   static final class Greeted {
     final Server.Connection connection;
     final SocketChannel tcp;
+    private final SelectionKey key;
 
-    Greeted(Server.Connection connection, SocketChannel tcp) {
+    Greeted(Server.Connection connection, SelectionKey key) {
       this.connection = connection;
-      this.tcp = tcp;
+      this.tcp = (SocketChannel) key.channel();
+      this.key = key;
+    }
+
+    /** After the socket was closed: its descriptor is the selector's until it selects again. */
+    void forget() {
+      key.selector().wakeup();
     }
   }
 
@@ -81,7 +88,7 @@ final class RdmaGreeter {
     try {
       threads.execute(() -> answer(engine, key, connection, first));
     } catch (RejectedExecutionException e) {
-      refuse(connection, "too many greetings at a time");
+      refuse(new Greeted(connection, key), "too many greetings at a time");
     }
   }
 
@@ -94,13 +101,13 @@ final class RdmaGreeter {
       Greeting greeting = engine.accept(tcp, prefix, timeout, service);
       if (greeting.isLinked()) {
         first.clear(); // on the stream the connection begins anew
-        greeted(greeting.link(), new Greeted(connection, tcp));
+        greeted(greeting.link(), new Greeted(connection, key));
         return;
       }
       RdmaMetrics.get().serverGreetingsFailed().incr();
       ByteBuffer unread = greeting.unread();
       if (unread.remaining() > first.capacity()) {
-        refuse(connection, "it is neither a greeting nor Hadoop's");
+        refuse(new Greeted(connection, key), "it is neither a greeting nor Hadoop's");
         return;
       }
       RdmaRpc.LOG.info("{} goes on over its socket: {}", connection, greeting.reason());
@@ -113,13 +120,14 @@ final class RdmaGreeter {
       key.selector().wakeup();
     } catch (IOException | RuntimeException e) {
       RdmaMetrics.get().serverGreetingsFailed().incr();
-      refuse(connection, e.toString());
+      refuse(new Greeted(connection, key), e.toString());
     }
   }
 
-  private void refuse(Server.Connection connection, String cause) {
-    RdmaRpc.LOG.info("Closing the connection from {}, whose greeting failed: {}", connection, cause);
-    server.close(connection);
+  private void refuse(Greeted greeted, String cause) {
+    RdmaRpc.LOG.info("Closing the connection from {}, whose greeting failed: {}", greeted.connection, cause);
+    server.close(greeted.connection);
+    greeted.forget();
   }
 
   private void greeted(Link link, Greeted greeted) throws IOException {
@@ -201,7 +209,7 @@ final class RdmaGreeter {
     }
     for (Waiting of : old) {
       for (Greeted greeted : of.connections) {
-        refuse(greeted.connection, "no stream came from " + of.link);
+        refuse(greeted, "no stream came from " + of.link);
       }
       for (EngineStream stream : of.streams) {
         RdmaRpc.LOG.info("Closing a stream from {} that no connection came for", of.link);

@@ -192,6 +192,7 @@ abstract class RdmaServer implements EventHandler {
       channel.key().attach(greeted.connection);
       adopt(greeted.connection, channel);
       greeted.tcp.close(); // the engine keeps what it needs of it
+      greeted.forget();
       RdmaMetrics.get().serverConnections().incr();
       stream.register(events, channel);
     } catch (IOException e) {
