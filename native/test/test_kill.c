@@ -242,7 +242,7 @@ static void victim(const struct round *round, int control, int fd)
 {
     char byte;
     struct busy b = {0};
-    struct hd_connect_result result;
+    struct hd_connect_result result = {0};
     if (read(control, &byte, 1) != 1)
         _exit(0);
     begin(&b);
@@ -396,7 +396,7 @@ static void drain(struct busy *b)
 /* @return bytes that were passed in both directions together. */
 static unsigned greeting_round(struct busy *b, struct round *r)
 {
-    struct hd_connect_result result;
+    struct hd_connect_result result = {0};
     struct proxy proxy = {.round = r};
     pthread_t thread;
     int fds[2];
@@ -436,7 +436,7 @@ static unsigned greeting_round(struct busy *b, struct round *r)
 
 static void traffic_round(struct busy *b, struct round *r)
 {
-    struct hd_connect_result result;
+    struct hd_connect_result result = {0};
     start_victim(r);
     assert_ok(meet(b->engine, r->fd, !r->victim_connects, &result));
     assert_int_equal(result.outcome, HD_LINKED);

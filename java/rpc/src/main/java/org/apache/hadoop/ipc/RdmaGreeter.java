@@ -24,13 +24,17 @@ import org.apache.hadoop.io.IOUtils;
  * process, which opens one stream for each; which belongs to which makes no difference. Thread-safe.
  */
 final class RdmaGreeter {
-  private static final int THREADS = 32;
+  /** Each takes one greeting at a time, and ends when idle: so many slow ones hold up nobody. */
+  private static final int THREADS = 256;
   private static final int WAITING = 4096;
   private static final int GREETING_TIMEOUT = 10_000;
+  /** The same when all threads are taken and others wait. */
+  private static final int CROWDED_TIMEOUT = 3000;
   private static final long PARTNER_TIMEOUT = TimeUnit.SECONDS.toNanos(20);
   private static final int STREAMS = 1024;
 
   private final RdmaServer server;
+  private final String service;
   private final ThreadPoolExecutor threads;
   private final Map<Long, Waiting> waiting = new HashMap<>();
   private int streams;
@@ -58,8 +62,9 @@ final class RdmaGreeter {
     }
   }
 
-  RdmaGreeter(RdmaServer server, int port) {
+  RdmaGreeter(RdmaServer server, int port, String service) {
     this.server = server;
+    this.service = service;
     threads = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(WAITING),
         work -> {
           Thread thread = new Thread(work, "IPC Server greeting on " + port);
@@ -85,7 +90,8 @@ final class RdmaGreeter {
     try {
       ByteBuffer prefix = first.duplicate();
       prefix.flip();
-      Greeting greeting = engine.accept(tcp, prefix, GREETING_TIMEOUT);
+      int timeout = threads.getQueue().isEmpty() ? GREETING_TIMEOUT : CROWDED_TIMEOUT;
+      Greeting greeting = engine.accept(tcp, prefix, timeout, service);
       if (greeting.isLinked()) {
         first.clear(); // on the stream the connection begins anew
         greeted(greeting.link(), new Greeted(connection, tcp));
@@ -100,6 +106,9 @@ final class RdmaGreeter {
       RdmaRpc.LOG.info("{} goes on over its socket: {}", connection, greeting.reason());
       first.clear();
       first.put(unread);
+      if (!first.hasRemaining()) {
+        RdmaMetrics.countServerSocket();
+      }
       key.interestOps(SelectionKey.OP_READ);
       key.selector().wakeup();
     } catch (IOException | RuntimeException e) {

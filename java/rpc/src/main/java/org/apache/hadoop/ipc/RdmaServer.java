@@ -92,9 +92,10 @@ abstract class RdmaServer implements EventHandler {
       try {
         Engine engine = rpc.engine();
         room = ByteBuffer.allocateDirect(ROOM);
-        greeter = new RdmaGreeter(this, port);
+        String name = RdmaRpc.newService(port);
+        greeter = new RdmaGreeter(this, port, name);
         events = engine.newQueue();
-        service = engine.listen(RdmaRpc.service(port), events, this);
+        service = engine.listen(name, events, this);
         handlers.start(events, port);
         return true;
       } catch (IOException e) {
@@ -169,6 +170,9 @@ abstract class RdmaServer implements EventHandler {
       ByteBuffer seen = first.duplicate();
       seen.flip();
       if (n < 0 || !seen.hasRemaining() || !Greeting.isPossible(seen) || !open()) {
+        if (!first.hasRemaining()) {
+          RdmaMetrics.countServerSocket();
+        }
         return false;
       }
     } catch (IOException e) {
