@@ -46,6 +46,21 @@ fake_java() {
     HOWDAH_CHUNK_SIZE=huge fails_with "HOWDAH_CHUNK_SIZE=huge" "$link" conf
 }
 
+@test "the completion for bash offers what the tree has" {
+    # shellcheck source=../../dist/etc/bash_completion.d/howdah
+    . "$TREE/etc/bash_completion.d/howdah"
+    PATH=$TREE/bin:$PATH COMP_WORDS=(howdah '') COMP_CWORD=1
+    _howdah howdah
+    expected=$(cd "$TREE/libexec" && printf '%s\n' howdah-* | sed 's/^howdah-//' | cat - <(printf '%s\n' help version) | sort)
+    [ "$(printf '%s\n' "${COMPREPLY[@]}" | sort)" = "$expected" ]
+    COMP_WORDS=(howdah cluster '') COMP_CWORD=2
+    _howdah howdah
+    [ "${COMPREPLY[*]}" = 'start status stop env logs' ]
+    COMP_WORDS=(howdah cluster start --fr) COMP_CWORD=3
+    _howdah howdah
+    [ "${COMPREPLY[*]}" = --fresh ]
+}
+
 @test "howdah doctor looks at the JDK that the other commands take" {
     run "$TREE/bin/howdah" doctor --json
     [ "$status" -le 1 ] || { echo "$output"; false; }

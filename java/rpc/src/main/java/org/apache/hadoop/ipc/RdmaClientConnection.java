@@ -8,6 +8,7 @@ import io.howdah.engine.MemoryLimitException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketTimeoutException;
 import java.util.ArrayDeque;
 import java.util.Hashtable;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -39,7 +40,8 @@ abstract class RdmaClientConnection extends Thread {
 
   private RdmaRpc rpc;
   private RdmaSocket stream;
-  private int greetings;
+  /** Times in a row that a link was retired while we greeted. */
+  private int retired;
   private Client.ConnectionId connection;
   /** Calls of this connection go the short way. Set when it is set up, under the connection's lock. */
   private volatile boolean fast;
@@ -105,6 +107,7 @@ abstract class RdmaClientConnection extends Thread {
   private Socket greet(Socket tcp, InetSocketAddress server) throws IOException {
     String name = server.getAddress().getHostAddress() + ":" + server.getPort();
     String cause;
+    boolean late = false;
     try {
       Greeting greeting = rpc.engine().connect(tcp, name, 0);
       if (greeting.isLinked()) {
@@ -117,16 +120,18 @@ abstract class RdmaClientConnection extends Thread {
       }
     } catch (EngineClosedException e) { // the link was retired while we greeted
       IOUtils.closeSocket(tcp);
-      if (greetings < GREETINGS) {
+      if (retired++ < GREETINGS) {
         return null;
       }
       cause = e.getMessage();
     } catch (IOException e) { // a server that knows nothing of us, and says so by hanging up
       IOUtils.closeSocket(tcp);
       cause = e.getMessage();
+      late = e instanceof SocketTimeoutException;
     }
     if (rpc.isRequired()) {
-      throw new IOException("RPC with " + server + " has to go over the engine and can't: " + cause);
+      String text = "RPC with " + server + " has to go over the engine and can't: " + cause;
+      throw late ? new SocketTimeoutException(text) : new IOException(text);
     }
     rpc.rememberPlain(server);
     fellBack(server, cause);
@@ -134,12 +139,12 @@ abstract class RdmaClientConnection extends Thread {
   }
 
   private Socket open(Greeting greeting, Socket tcp, InetSocketAddress server) throws IOException {
-    greetings++;
     try (Link link = greeting.link()) {
       EngineStream opened = link.open(RdmaRpc.service(server.getPort()));
       stream = new RdmaSocket(opened.protocol(io.howdah.engine.Protocol.WRITE), tcp);
       stream.setSoTimeout(tcp.getSoTimeout());
     }
+    retired = 0;
     RdmaMetrics.get().clientConnections().incr();
     IOUtils.closeSocket(tcp); // the engine keeps what it needs of it
     return stream;

@@ -172,9 +172,12 @@ final class RdmaHandlers {
     }
   }
 
-  /** Whether calls could not be queued: nothing is read until they could. */
+  /**
+   * Whether the leader is to read no more. A handler stops when the queue is full, as it will make room itself at once;
+   * the watch goes on and waits, or sends clients away, as readers do.
+   */
   boolean isFull() {
-    return overflowed > 0;
+    return overflowed > 0 || leader != watch && queue.puts.get().remainingCapacity() == 0;
   }
 
   /**
@@ -196,16 +199,17 @@ final class RdmaHandlers {
     return true;
   }
 
-  /** A call was queued. Who is not the leader wakes somebody for it. */
+  /** A call was queued. A handler that leads takes it itself; anybody else wakes somebody for it. */
   void queued() {
-    if (leader == Thread.currentThread()) {
+    Thread me = Thread.currentThread();
+    if (leader == me && me != watch) {
       return;
     }
     Member member;
     boolean led;
     synchronized (this) {
       member = call();
-      led = leader != null;
+      led = leader != null && leader != me;
     }
     if (member != null) {
       LockSupport.unpark(member.thread);
