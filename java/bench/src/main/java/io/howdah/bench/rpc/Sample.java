@@ -17,7 +17,8 @@ final class Sample {
   final int handlers;
   /**
    * Times in microseconds (mean, p50 ...), count, rate (calls a second), cpuClient and cpuServer (us a call),
-   * heapClient and heapServer (bytes a call), engine (bytes that the engines of both processes sent and received, a call).
+   * heapClient and heapServer (bytes a call), engine (bytes that the engines of both processes sent and received,
+   * a call).
    */
   final Map<String, Double> values = new TreeMap<>();
 
@@ -44,7 +45,6 @@ final class Sample {
     values.put("cpu" + role, difference("cpu", before, after) / 1e3 / calls);
     values.put("heap" + role, difference("allocated", before, after) / calls);
     values.merge("gcs", difference("gcs", before, after), Double::sum);
-    // Bytes that one end fetches from the other's memory are counted by the end that fetches, alone.
     double moved = difference("engine.bytes.sent", before, after) + difference("engine.bytes.received", before, after);
     values.merge("engine", moved / calls, Double::sum);
   }
