@@ -36,7 +36,10 @@ make_root() {
     archive=$(base_system) || return 1
     mkdir -p "$root"
     tar -xf "$archive" -C "$root" --numeric-owner --exclude='./dev/*'
-    rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root/usr/sbin/policy-rc.d"
+    rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/*
+    # Debian's scripts leave services alone where there is no init, unless told that it is all right.
+    printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
+    chmod 755 "$root/usr/sbin/policy-rc.d"
     printf '127.0.0.1 localhost node\n' >"$root/etc/hosts"
     mkdir -p "$root$JAVA_HOME" "$root/srv/repo" "$root/etc/apt/keyrings"
     # Accounts of services must get to the JDK, wherever it is.

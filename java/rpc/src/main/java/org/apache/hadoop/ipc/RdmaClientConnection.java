@@ -215,7 +215,7 @@ abstract class RdmaClientConnection extends Thread {
     RdmaBuffer buffer;
     try {
       buffer = RdmaBuffer.start(rpc.engine(), SIZES.expected(kind));
-      header.writeDelimitedTo(buffer);
+      buffer.write(header);
       RpcWritable.wrap(call.rpcRequest).writeTo(buffer);
     } catch (MemoryLimitException e) {
       sendBytes(call, header, streams);
