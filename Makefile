@@ -1,7 +1,8 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm java dist stock demo test lint unit e2e conformance bench-engine bench-stock deb rpm repo test-packages clean
+.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
+.PHONY: bench-engine bench-rpc bench-stock deb rpm repo test-packages clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,14 +46,20 @@ unit: java ## run the unit tests
 e2e: dist ## run the end-to-end tests on a local cluster
 	@ci/e2e
 
-rdma-vm: prepare ## run the tests that need real verbs and uDAPL, in a virtual machine
+rdma-vm: java ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests
+
+proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
+	@ci/rdma-vm-tests --proofs
 
 conformance: stock ## run upstream's own tests against our jars
 	@ci/conformance
 
 bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine
+
+bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench/rpc.json
+	@ci/bench-rpc
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock

@@ -1,8 +1,11 @@
 """Tests of java_options.py."""
 
+import pathlib
 import unittest
 
 import java_options
+
+COMMITTED = pathlib.Path(__file__).parents[2] / "java/engine/src/main/java/io/howdah/engine/EngineOption.java"
 
 OPTION = {"key": "hadoop.rdma.chunk.size", "env": "HOWDAH_CHUNK_SIZE", "type": "size", "default": "512k",
           "range": "4k .. 64m", "help": "Piece in which data moves."}
@@ -30,6 +33,12 @@ class JavaOptionsTest(unittest.TestCase):
     def test_a_variable_that_java_would_name_otherwise_is_refused(self):
         with self.assertRaises(SystemExit):
             java_options.constant(dict(OPTION, env="HOWDAH_CHUNKS"))
+
+    def test_the_committed_file_is_of_this_program(self):
+        """Its options are compared by EngineOptionTest, with the library's; what is around them here."""
+        text = COMMITTED.read_text(encoding="utf-8")
+        self.assertTrue(text.startswith(java_options.HEAD))
+        self.assertTrue(text.endswith(";\n" + java_options.TAIL))
 
 
 if __name__ == "__main__":

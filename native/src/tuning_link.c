@@ -5,31 +5,13 @@
 
 #include <dirent.h>
 #include <limits.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 
+#include "first_line.h"
 #include "tuning.h"
 #include "util.h"
-
-/* The first line of a file, "" if it cannot be read. */
-__attribute__((format(printf, 3, 4))) static void read_line(char *text, size_t size, const char *format, ...)
-{
-    char path[PATH_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(path, sizeof(path), format, args);
-    va_end(args);
-    text[0] = '\0';
-    FILE *file = fopen(path, "re");
-    if (!file)
-        return;
-    if (!fgets(text, (int)size, file))
-        text[0] = '\0';
-    fclose(file);
-    text[strcspn(text, "\n")] = '\0';
-}
 
 static void find_arch(char *arch, size_t size)
 {
@@ -58,13 +40,13 @@ static bool is_virtual(const char *root, const char *device)
 static bool look_at_port(const char *root, const char *device, const char *port, struct hd_tuning_link *link)
 {
     char state[32], layer[32], rate[64], model[64];
-    read_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", root, device, port);
-    read_line(layer, sizeof(layer), "%s/class/infiniband/%s/ports/%s/link_layer", root, device, port);
-    read_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", root, device, port);
+    hd_first_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", root, device, port);
+    hd_first_line(layer, sizeof(layer), "%s/class/infiniband/%s/ports/%s/link_layer", root, device, port);
+    hd_first_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", root, device, port);
     bool ib = strcmp(layer, "InfiniBand") == 0;
     if (!strstr(state, "ACTIVE") || (!ib && strcmp(layer, "Ethernet") != 0))
         return false;
-    read_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", root, device);
+    hd_first_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", root, device);
     snprintf(link->kind, sizeof(link->kind), "%s", is_virtual(root, device) ? "soft" : ib ? "ib" : "roce");
     snprintf(link->device, sizeof(link->device), "%s", device);
     snprintf(link->model, sizeof(link->model), "%s", model[0] ? model : "-");

@@ -5,6 +5,7 @@
 #include "wait.h"
 
 #include <limits.h>
+#include <sched.h>
 
 #define STARVED_NAP ((int64_t)1000000)
 
@@ -51,11 +52,16 @@ static bool look(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen, unsi
     return true;
 }
 
-static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end)
+/* `patiently`: after misses. Then the peer may be waiting for this very processor, and while both want it, the system
+ * has a reason to move one of them to another. */
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, bool patiently)
 {
-    while (!look(link->ep, stream, seen, 64))
+    while (!look(link->ep, stream, seen, 64)) {
         if (hd_now() >= end)
             return false;
+        if (patiently)
+            sched_yield();
+    }
     return true;
 }
 
@@ -65,8 +71,8 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     struct hd_ep *ep = link->ep;
     int64_t start = hd_now(), deadline = hd_due(patience), time = hd_spin_begin(link->engine, &link->spin);
     if (time) {
-        bool came =
-            spin(link, stream, seen, deadline != HD_FOREVER && deadline < start + time ? deadline : start + time);
+        int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
+        bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin);
         hd_spin_end(link->engine);
         if (came) {
             hd_spin_hit(&link->spin);

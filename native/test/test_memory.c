@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "memory.h"
-#include "predict.h"
+#include "engine.h"
 #include "support.h"
 
 static void size_classes_waste_little(void **state)
@@ -121,6 +120,43 @@ static void references_and_lengths(void **state)
     hd_engine_destroy(engine);
 }
 
+static void what_is_freed_stays_warm_while_there_are_links(void **state)
+{
+    (void)state;
+    hd_engine *engine = test_engine((const char *const[]){"memory.slab.size=1m", "memory.limit=4m", NULL});
+    hd_buf *first, *second, *all[20];
+    hd_arena_warm(engine->arena, true);
+    for (int i = 0; i < 100; i++) {
+        assert_ok(hd_buf_alloc(engine, 100, &first));
+        assert_ok(hd_buf_alloc(engine, 100, &second));
+        assert_ptr_not_equal(hd_buf_data(first), hd_buf_data(second));
+        void *last = hd_buf_data(second);
+        hd_buf_unref(second);
+        assert_ok(hd_buf_alloc(engine, 200, &second)); /* the same class */
+        assert_ptr_equal(hd_buf_data(second), last);
+        hd_buf_unref(first);
+        hd_buf_unref(second);
+        assert_int_equal(counter(engine, "memory.used.now"), 0);
+    }
+    /* When memory is short, what is warm counts as free. */
+    assert_ok(hd_buf_alloc(engine, 100, &first));
+    hd_buf_unref(first);
+    int count = 0;
+    while (count < 20 && hd_buf_alloc(engine, 256 * 1024, &all[count]) == 0)
+        count++;
+    assert_int_equal(count, 15); /* the span stays, empty */
+    while (count)
+        hd_buf_unref(all[--count]);
+    /* Without links nothing does, whoever is late. */
+    assert_ok(hd_buf_alloc(engine, 100, &first));
+    assert_ok(hd_buf_alloc(engine, 100, &second));
+    hd_buf_unref(first);
+    hd_arena_warm(engine->arena, false);
+    hd_buf_unref(second);
+    assert_int_equal(atomic_load(&engine->stats->now->memory_used), 0);
+    hd_engine_destroy(engine);
+}
+
 static void *churn(void *arg)
 {
     hd_buf *bufs[16] = {NULL};
@@ -179,6 +215,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_large_buffer_has_a_slab_of_its_own),
         cmocka_unit_test(buffers_outlive_their_engine),
         cmocka_unit_test(references_and_lengths),
+        cmocka_unit_test(what_is_freed_stays_warm_while_there_are_links),
         cmocka_unit_test(threads_share_an_arena),
         cmocka_unit_test(sizes_are_predicted_from_history),
     };

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "engine.h"
 #include "support.h"
 
 static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 4096, 16383, 16384, 16385, 40000, 524288, 524289, 3000000};
@@ -90,6 +91,34 @@ static void the_protocol_is_counted(void **state)
     send_filled(client, 1000000, 2);
     recv_filled(server, 1000000, 2);
     await_counter(pair.a, "messages.read", 1);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+/* Links count for themselves; asked, the engine adds up exactly, and its file follows. */
+static void what_links_count_is_added_up(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    uint64_t bytes = counter(pair.a, "bytes.sent");
+    for (uint64_t i = 0; i < 10; i++) {
+        send_filled(client, 100, i);
+        assert_int_equal(counter(pair.a, "messages.eager"), i + 1);
+        recv_filled(server, 100, i);
+    }
+    assert_int_equal(counter(pair.a, "bytes.sent"), bytes + 1000);
+    send_filled(client, 100, 10);
+    struct hd_stats *stats = pair.a->stats;
+    for (int i = 0; i < 2000 && atomic_load(&stats->now->messages_eager) != 11; i++)
+        usleep(10000); /* a second, on a machine that is not busy */
+    assert_int_equal(atomic_load(&stats->now->messages_eager), 11);
+    send_filled(client, 100, 11);
+    hd_link_close(pair.client); /* the link's last word */
+    assert_int_equal(counter(pair.a, "messages.eager"), 12);
     hd_stream_close(client);
     hd_stream_close(server);
     pair_close(&pair);
@@ -817,6 +846,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(messages_of_all_sizes_by_copy),
         cmocka_unit_test(messages_with_smallest_limits),
         cmocka_unit_test(the_protocol_is_counted),
+        cmocka_unit_test(what_links_count_is_added_up),
         cmocka_unit_test(auto_goes_by_size),
         cmocka_unit_test(many_messages_keep_their_order),
         cmocka_unit_test(a_full_ring_holds_senders_up),

@@ -11,7 +11,8 @@ setup_file() {
     export JAVA_HOME
     mkdir "$BATS_FILE_TMPDIR/classes"
     "$JAVA_HOME/bin/javac" -proc:none -d "$BATS_FILE_TMPDIR/classes" -cp "$(echo "$build"/hadoop/junit-*.jar)" \
-        "$root"/tests/conformance/runner/src/test/fixtures/fixture/*.java
+        "$root"/tests/conformance/runner/src/test/fixtures/fixture/*.java \
+        "$root"/tests/conformance/runner/src/test/fixtures/org/apache/hadoop/ipc/*.java
 }
 
 setup() {
@@ -21,11 +22,12 @@ setup() {
     ln -s "$build/hadoop" "$here/build/hadoop"
     cp "$build"/hadoop/hamcrest-core-*.jar "$here/the tree/share/hadoop/common/"
     : >"$here/sources/spark.list"
+    suite=hadoop
 }
 
 # conformance LIST-TEXT [OPTION...]: the runner over a list of fixtures.
 conformance() {
-    printf '%s\n' "$1" >"$here/sources/hadoop.list"
+    printf '%s\n' "$1" >"$here/sources/$suite.list"
     shift
     run runner "$@"
 }
@@ -34,7 +36,7 @@ runner() {
     "$JAVA_HOME/bin/java" -Xmx128m -cp "$build/target/runner/classes" -Dconformance.sources="$here/sources" \
         -Dconformance.build="$here/build" -Dconformance.tree="$here/the tree" \
         -Dconformance.classes="$BATS_FILE_TMPDIR/classes" -Dconformance.reports="$here/reports" \
-        -Dconformance.java.home="$JAVA_HOME" io.howdah.conformance.Conformance --suite hadoop \
+        -Dconformance.java.home="$JAVA_HOME" io.howdah.conformance.Conformance --suite "$suite" \
         --java-option -Dfixture.state="$here/state" "$@"
 }
 
@@ -150,6 +152,35 @@ fixture.Flaky slow 1' --slow
     has '--class Nothing: no listed class has this name'
     conformance 'fixture.Passes quick 1' --lanes many
     [ "$status" -eq 2 ]
+}
+
+@test "with RPC forced over the engine, what went past it fails the class, also at the second try" {
+    suite=rpc-forced
+    conformance 'fixture.CallsOver quick 1
+fixture.Passes quick 1 offline'
+    [ "$status" -eq 0 ]
+    last_line_is '5 passed, 0 failed, 2 skipped'
+    conformance 'fixture.CallsPast quick 1'
+    [ "$status" -eq 1 ]
+    has 'fixture.CallsPast (engine): 1 ends of RPC connections did not go over the engine, 1 did'
+    last_line_is '1 passed, 1 failed, 0 skipped'
+}
+
+@test "with RPC forced over the engine, a class that did not use it fails, and one that did though listed as offline" {
+    suite=rpc-forced
+    conformance 'fixture.Passes quick 1
+fixture.CallsOver quick 1 offline'
+    [ "$status" -eq 1 ]
+    has 'fixture.Passes (engine): no RPC connection went over the engine'
+    has 'fixture.CallsOver (engine): listed as offline, but made RPC connections over the engine: 2 ends'
+    last_line_is '3 passed, 2 failed, 2 skipped'
+}
+
+@test "stock jars are not asked for what needs the engine" {
+    suite=rpc-forced
+    JAVA_TOOL_OPTIONS=-Dconformance.stock=true conformance 'fixture.Passes quick 1'
+    [ "$status" -eq 2 ]
+    has 'stock jars have no engine'
 }
 
 @test "a tree without jars is refused" {

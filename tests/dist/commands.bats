@@ -27,7 +27,7 @@ fake_java() {
         fails_with "there is no command 'nonsense'" "$TREE/bin/$command" nonsense
     done
     run -0 "$TREE/bin/howdah" help
-    for command in cluster conf demo doctor perf stat topo tune; do [[ $output == *"  $command "* ]]; done
+    for command in bench cluster conf demo doctor perf stat topo tune; do [[ $output == *"  $command "* ]]; done
     fails_with "there is no subcommand 'nonsense'" "$TREE/bin/howdah" nonsense
     fails_with "there is no subcommand" "$TREE/bin/howdah" cluster-
     fails_with "is not a subcommand" "$TREE/bin/howdah" ../bin/hadoop
@@ -44,6 +44,21 @@ fake_java() {
     run -1 "$link" stat 1
     [[ $output == *"process 1 has no engine"* ]]
     HOWDAH_CHUNK_SIZE=huge fails_with "HOWDAH_CHUNK_SIZE=huge" "$link" conf
+}
+
+@test "the completion for bash offers what the tree has" {
+    # shellcheck source=../../dist/etc/bash_completion.d/howdah
+    . "$TREE/etc/bash_completion.d/howdah"
+    PATH=$TREE/bin:$PATH COMP_WORDS=(howdah '') COMP_CWORD=1
+    _howdah howdah
+    expected=$(cd "$TREE/libexec" && printf '%s\n' howdah-* | sed 's/^howdah-//' | cat - <(printf '%s\n' help version) | sort)
+    [ "$(printf '%s\n' "${COMPREPLY[@]}" | sort)" = "$expected" ]
+    COMP_WORDS=(howdah cluster '') COMP_CWORD=2
+    _howdah howdah
+    [ "${COMPREPLY[*]}" = 'start status stop env logs' ]
+    COMP_WORDS=(howdah cluster start --fr) COMP_CWORD=3
+    _howdah howdah
+    [ "${COMPREPLY[*]}" = --fresh ]
 }
 
 @test "howdah doctor looks at the JDK that the other commands take" {

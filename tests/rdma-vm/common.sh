@@ -101,3 +101,27 @@ engine_tests() {
         END { printf "# %d passed, %d failed, %d skipped\n", ok, failed, skipped }' "$words"
     return "$broken"
 }
+
+# sanitized KIND COMMAND...: with the tests that were built with a sanitizer, asan or tsan, and fewer rounds of what is slow.
+sanitized() {
+    local kind=$1
+    shift
+    HOWDAH_TEST_BUILD=build/native-$kind HOWDAH_TEST_DIVISOR=${HOWDAH_TEST_DIVISOR:-8} \
+        LSAN_OPTIONS=suppressions=native/test/lsan.supp TSAN_OPTIONS=suppressions=native/test/tsan.supp "$@"
+}
+
+# under_memcheck COMMAND...: with the tests as they are shipped, under valgrind. Threads take turns; a fair scheduler keeps
+# one that spins from starving the others.
+under_memcheck() {
+    HOWDAH_TEST_WITH="valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+        --show-leak-kinds=definite --fair-sched=yes --trace-children=no --suppressions=native/test/valgrind.supp" "$@"
+}
+
+# all_under COMMAND...: every program that runs over a transport that needs an adapter, under COMMAND.
+all_under() {
+    local transport status=0
+    for transport in verbs udapl; do
+        "$@" engine_tests "$transport" stream fetch fault death kill links "$transport" || status=1
+    done
+    return "$status"
+}

@@ -87,7 +87,7 @@ static uint64_t least(const struct place *place, const char *name)
     uint64_t limit = UINT64_MAX;
     snprintf(path, sizeof(path), "%s", place->path);
     for (;;) {
-        if (read_line(text, sizeof(text), "%s%s/%s", place->mount, path, name) && strcmp(text, "max") != 0) {
+        if (hd_first_line(text, sizeof(text), "%s%s/%s", place->mount, path, name) && strcmp(text, "max") != 0) {
             uint64_t value = strtoull(text, NULL, 10);
             limit = value < limit ? value : limit;
         }
@@ -125,9 +125,9 @@ static void check_cpuset(struct doctor *d)
     cpu_set_t set;
     char list[200] = "";
     if (find_place("cpuset", &place))
-        read_line(list, sizeof(list), "%s%s/cpuset.cpus", place.mount, place.path);
+        hd_first_line(list, sizeof(list), "%s%s/cpuset.cpus", place.mount, place.path);
     else if (find_place("", &place))
-        read_line(list, sizeof(list), "%s%s/cpuset.cpus.effective", place.mount, place.path);
+        hd_first_line(list, sizeof(list), "%s%s/cpuset.cpus.effective", place.mount, place.path);
     int may = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
     find(d, HEALTHY, SECTION, "processors", "%d of %ld may be used%s%s", may, sysconf(_SC_NPROCESSORS_ONLN),
          list[0] ? ", cpuset " : "", list);
@@ -139,7 +139,7 @@ static void check_rdma_group(struct doctor *d)
     struct place place;
     char text[200];
     if (!d->devices || (!find_place("rdma", &place) && !find_place("", &place)) ||
-        !read_line(text, sizeof(text), "%s%s/rdma.max", place.mount, place.path))
+        !hd_first_line(text, sizeof(text), "%s%s/rdma.max", place.mount, place.path))
         return;
     bool limited = strchr(text, '=') && strspn(strchr(text, '=') + 1, "0123456789") > 0;
     find(d, limited ? WARNING : HEALTHY, SECTION, "cgroup rdma", "%s", text);

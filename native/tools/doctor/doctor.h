@@ -19,6 +19,8 @@
 
 #include <howdah/howdah.h>
 
+#include "../../src/first_line.h"
+
 enum health { HEALTHY, WARNING, PROBLEM };
 
 struct finding {
@@ -46,8 +48,6 @@ enum health worst(const struct doctor *d);
 void print_findings(const struct doctor *d);
 void print_findings_json(const struct doctor *d);
 
-/* The first line of a file without its end. @return false (and "") if it cannot be read. */
-bool read_line(char *text, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* "1.5 GB" */
 const char *bytes(uint64_t n, char text[32]);
 /* An option's value as text; "" if there is no configuration. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "doctor.h"
 
-#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,22 +91,6 @@ void print_findings_json(const struct doctor *d)
 }
 
 /* ---- small things of the checks ---- */
-
-bool read_line(char *text, size_t size, const char *format, ...)
-{
-    char path[PATH_MAX];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(path, sizeof(path), format, args);
-    va_end(args);
-    text[0] = '\0';
-    FILE *file = fopen(path, "re");
-    bool ok = file && fgets(text, (int)size, file);
-    if (file)
-        fclose(file);
-    text[ok ? strcspn(text, "\n") : 0] = '\0';
-    return ok;
-}
 
 const char *bytes(uint64_t n, char text[32])
 {

@@ -39,7 +39,7 @@ static void check_gids(struct doctor *d, const char *device, const char *port)
     unsigned shown = 0, more = 0;
     for (int i = 0; i < 256; i++) {
         struct in6_addr address;
-        if (!read_line(gid, sizeof(gid), "%s/class/infiniband/%s/ports/%s/gids/%d", d->sys, device, port, i))
+        if (!hd_first_line(gid, sizeof(gid), "%s/class/infiniband/%s/ports/%s/gids/%d", d->sys, device, port, i))
             break;
         if (inet_pton(AF_INET6, gid, &address) != 1 || IN6_IS_ADDR_UNSPECIFIED(&address))
             continue;
@@ -47,9 +47,10 @@ static void check_gids(struct doctor *d, const char *device, const char *port)
             more++;
             continue;
         }
-        read_line(type, sizeof(type), "%s/class/infiniband/%s/ports/%s/gid_attrs/types/%d", d->sys, device, port, i);
-        read_line(interface, sizeof(interface), "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", d->sys, device,
-                  port, i);
+        hd_first_line(type, sizeof(type), "%s/class/infiniband/%s/ports/%s/gid_attrs/types/%d", d->sys, device, port,
+                      i);
+        hd_first_line(interface, sizeof(interface), "%s/class/infiniband/%s/ports/%s/gid_attrs/ndevs/%d", d->sys,
+                      device, port, i);
         snprintf(name, sizeof(name), "%.40s GID %d", device, i);
         find(d, HEALTHY, "devices", name, "%s%s%s%s%s", inet_ntop(AF_INET6, &address, shortened, sizeof(shortened)),
              type[0] ? ", " : "", type, interface[0] ? ", " : "", interface);
@@ -78,11 +79,11 @@ static void advise_port(struct doctor *d, bool ib, const char *state)
 static void check_port(struct doctor *d, const char *device, const char *port)
 {
     char state[32], physical[32], layer[32], rate[64], lid[16], name[64];
-    read_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", d->sys, device, port);
-    read_line(physical, sizeof(physical), "%s/class/infiniband/%s/ports/%s/phys_state", d->sys, device, port);
-    read_line(layer, sizeof(layer), "%s/class/infiniband/%s/ports/%s/link_layer", d->sys, device, port);
-    read_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", d->sys, device, port);
-    read_line(lid, sizeof(lid), "%s/class/infiniband/%s/ports/%s/lid", d->sys, device, port);
+    hd_first_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", d->sys, device, port);
+    hd_first_line(physical, sizeof(physical), "%s/class/infiniband/%s/ports/%s/phys_state", d->sys, device, port);
+    hd_first_line(layer, sizeof(layer), "%s/class/infiniband/%s/ports/%s/link_layer", d->sys, device, port);
+    hd_first_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", d->sys, device, port);
+    hd_first_line(lid, sizeof(lid), "%s/class/infiniband/%s/ports/%s/lid", d->sys, device, port);
     bool active = strstr(state, "ACTIVE") != NULL, ib = strcmp(layer, "InfiniBand") == 0;
     const char *colon = strchr(state, ' '), *physical_word = strchr(physical, ' ');
     snprintf(name, sizeof(name), "%.40s port %.8s", device, port);
@@ -102,7 +103,7 @@ static void check_port(struct doctor *d, const char *device, const char *port)
 static void check_uverbs(struct doctor *d, const char *device, const char *entry)
 {
     char owner[64], path[300];
-    if (!read_line(owner, sizeof(owner), "%s/class/infiniband_verbs/%s/ibdev", d->sys, entry) ||
+    if (!hd_first_line(owner, sizeof(owner), "%s/class/infiniband_verbs/%s/ibdev", d->sys, entry) ||
         strcmp(owner, device) != 0)
         return;
     snprintf(path, sizeof(path), "/dev/infiniband/%s", entry);
@@ -122,8 +123,8 @@ static void check_device(struct doctor *d, const char *unused, const char *devic
     char model[64], firmware[64], path[300];
     (void)unused;
     d->devices++;
-    read_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", d->sys, device);
-    read_line(firmware, sizeof(firmware), "%s/class/infiniband/%s/fw_ver", d->sys, device);
+    hd_first_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", d->sys, device);
+    hd_first_line(firmware, sizeof(firmware), "%s/class/infiniband/%s/fw_ver", d->sys, device);
     find(d, HEALTHY, "devices", device, "%s%s%s", model[0] ? model : "RDMA device", firmware[0] ? ", firmware " : "",
          firmware);
     snprintf(path, sizeof(path), "%s/class/infiniband_verbs", d->sys);

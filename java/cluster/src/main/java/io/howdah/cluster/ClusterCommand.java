@@ -13,7 +13,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
 
 /** howdah cluster: a real small cluster on this machine. */
-@Command(name = "howdah cluster", mixinStandardHelpOptions = true, synopsisSubcommandLabel = "COMMAND",
+@Command(name = "howdah cluster", mixinStandardHelpOptions = true, scope = CommandLine.ScopeType.INHERIT,
+    synopsisSubcommandLabel = "COMMAND",
     description = "A real small cluster on this machine: HDFS, YARN and history server, each daemon a process.",
     subcommands = {StartCommand.class, ClusterCommand.StatusCommand.class, ClusterCommand.StopCommand.class,
         ClusterCommand.EnvCommand.class, ClusterCommand.LogsCommand.class})

@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
+import java.util.Map;
 import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -36,6 +38,10 @@ public final class DemoCommand implements Callable<Integer> {
   @Option(names = "--timeout", paramLabel = "SECONDS", defaultValue = "3600",
       description = "how long one job may take (default: ${DEFAULT-VALUE})")
   private long timeout;
+
+  @Option(names = "-D", paramLabel = "NAME=VALUE", mapFallbackValue = "",
+      description = "a property for the cluster's site files, or for spark-defaults.conf if it begins with spark.")
+  private Map<String, String> site = new LinkedHashMap<>();
 
   private final Progress progress = new Progress(System.out);
   private final DemoReport report = new DemoReport();
@@ -111,6 +117,7 @@ public final class DemoCommand implements Callable<Integer> {
         .site("spark.executor.extraJavaOptions", "-XX:+UseSerialGC")
         .site("spark.yarn.am.extraJavaOptions", JobRunner.SHORT_LIVED)
         .site("spark.serializer", "org.apache.spark.serializer.KryoSerializer");
+    site.forEach(spec::site);
     cluster.start(tree, spec, new EnumMap<>(PortKind.class), progress, 300);
   }
 

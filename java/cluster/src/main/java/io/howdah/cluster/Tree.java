@@ -108,8 +108,9 @@ public final class Tree {
     return found.get(0);
   }
 
-  /** Class path entries of Hadoop in a tree at the given place, for containers. */
+  /** Class path entries of Hadoop, and of ours that it uses, in a tree at the given place, for containers. */
   static List<String> hadoopClassPath(Path home) {
-    return JAR_FOLDERS.stream().map(folder -> home.resolve(folder) + "/*").collect(Collectors.toList());
+    return Stream.concat(JAR_FOLDERS.stream(), Stream.of("share/howdah"))
+        .map(folder -> home.resolve(folder) + "/*").collect(Collectors.toList());
   }
 }

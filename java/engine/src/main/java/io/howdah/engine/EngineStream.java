@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.io.OutputStream;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
+import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ByteChannel;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.GatheringByteChannel;
@@ -36,6 +37,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
   private volatile int readTimeout;
   private volatile int writeTimeout;
   private volatile boolean ended;
+  private volatile boolean interruptible = true;
   private volatile Object attachment;
   private String peer;
   private EventQueue queue;
@@ -43,6 +45,29 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
   private Protocol protocol = Protocol.DEFAULT;
   private InputStream input;
   private OutputStream output;
+  private Interruption interruption;
+
+  /** Lets an interrupt end a wait without closing the stream; java.nio offers that to channels only. Used up by one. */
+  private final class Interruption extends AbstractInterruptibleChannel {
+    void enter() {
+      begin();
+    }
+
+    /** @return whether the thread was interrupted */
+    boolean leave() {
+      try {
+        end(true);
+        return false;
+      } catch (AsynchronousCloseException e) {
+        return true;
+      }
+    }
+
+    @Override
+    protected void implCloseChannel() {
+      wakeup();
+    }
+  }
 
   EngineStream(EngineCore core, long pointer) {
     this.core = core;
@@ -59,6 +84,15 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
 
   public boolean isBlocking() {
     return blocking;
+  }
+
+  /**
+   * Whether interrupting a thread that is in a call closes the stream, as it does at first. If not, interrupts have no
+   * effect on calls other than {@link #await}: for a stream that several threads share.
+   */
+  public EngineStream interruptible(boolean closes) {
+    interruptible = closes;
+    return this;
   }
 
   /** Longest wait for something to read, in milliseconds; 0, the default, for ever. */
@@ -189,6 +223,70 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
   private int end() {
     ended = true;
     return -1;
+  }
+
+  /**
+   * Reads as {@link #read} does, waiting for the first byte for a limited time. An interrupt ends the wait and leaves
+   * the status set; {@link #wakeup} ends it too, or the next one. Neither closes the stream, and nothing is lost. One
+   * thread at a time.
+   *
+   * @param to a direct buffer
+   * @param nanos longest wait; negative waits for ever
+   * @return the number of bytes, 0 if none came, or -1 at the end
+   */
+  public int await(ByteBuffer to, long nanos) throws IOException {
+    if (!to.isDirect() || !to.hasRemaining()) {
+      throw new IllegalArgumentException("room in a direct buffer is needed");
+    }
+    enter();
+    long n;
+    String cause = null;
+    try {
+      long address = Memory.address(to) + to.position();
+      n = nanos == 0 ? Native.read(handle.pointer, address, to.remaining(), 0)
+          : awaitInterruptibly(address, to.remaining(), nanos < 0 ? Native.FOREVER : nanos);
+      if (n < 0) {
+        cause = Native.lastError();
+      }
+    } finally {
+      handle.exit();
+    }
+    if (n >= 0) {
+      to.position(to.position() + (int) n);
+      return n == 0 ? end() : (int) n;
+    }
+    if (n == -Errno.EINTR && !handle.isOpen()) {
+      throw new AsynchronousCloseException();
+    }
+    if (n == -Errno.EINTR || n == -Errno.EAGAIN || n == -Errno.ETIMEDOUT) {
+      return 0;
+    }
+    throw Errno.exception((int) n, cause, peer());
+  }
+
+  private long awaitInterruptibly(long address, int length, long timeout) {
+    if (interruption == null) {
+      interruption = new Interruption();
+    }
+    interruption.enter();
+    try {
+      return Native.read(handle.pointer, address, length, timeout);
+    } finally {
+      if (interruption.leave()) {
+        interruption = null;
+      }
+    }
+  }
+
+  /** Makes the current or the next {@link #await} return. */
+  public void wakeup() {
+    if (handle.enter()) {
+      try {
+        Native.streamWake(handle.pointer);
+      } finally {
+        handle.exit();
+      }
+    }
   }
 
   /** Bytes that can be read without waiting. */
@@ -398,7 +496,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     for (;;) {
       enter();
       try {
-        long result = interruptibly(operation, what, offset, length, timeout);
+        long result = once(operation, what, offset, length, timeout);
         if (result != -Errno.EINTR) { // else woken for no reason of ours; being closed shows at the next turn
           return result;
         }
@@ -408,7 +506,18 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     }
   }
 
-  private long interruptibly(int operation, long what, int offset, int length, long timeout) throws IOException {
+  private long once(int operation, long what, int offset, int length, long timeout) throws IOException {
+    long result = interruptible ? closingInterruptibly(operation, what, offset, length, timeout)
+        : invoke(operation, what, offset, length, timeout);
+    if (result < 0 && result != -Errno.EAGAIN && result != -Errno.EINTR) {
+      String cause = Native.lastError();
+      throw Errno.exception((int) result, cause, result == -Errno.ETIMEDOUT ? null : peer());
+    }
+    return result;
+  }
+
+  private long closingInterruptibly(int operation, long what, int offset, int length, long timeout)
+      throws IOException {
     long result = -Errno.EINTR;
     boolean delivered = false;
     begin();
@@ -423,10 +532,6 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
       if (!delivered && operation == RECV && result > 0) {
         Native.bufRelease(result); // the message of somebody who is thrown out
       }
-    }
-    if (result < 0 && result != -Errno.EAGAIN && result != -Errno.EINTR) {
-      String cause = Native.lastError();
-      throw Errno.exception((int) result, cause, result == -Errno.ETIMEDOUT ? null : peer());
     }
     return result;
   }

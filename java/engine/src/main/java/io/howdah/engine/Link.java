@@ -44,6 +44,11 @@ public final class Link implements Closeable {
     return peer;
   }
 
+  /** A number that tells links apart, for as long as a reference to one of them is held. */
+  public long id() {
+    return handle.pointer;
+  }
+
   /** Name of the transport: shm, verbs, ... */
   public String transport() {
     return transport;

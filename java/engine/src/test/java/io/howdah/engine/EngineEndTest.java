@@ -17,7 +17,7 @@ import java.util.concurrent.atomic.AtomicReference;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.params.provider.MethodSource;
 
 /** Closing, interrupting, losing the peer, leaking: while others are inside. */
 @Timeout(120)
@@ -58,7 +58,7 @@ class EngineEndTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"self", "shm"})
+  @MethodSource("io.howdah.engine.Transports#all")
   void closingThrowsReadersAndWritersOut(String transport) throws Exception {
     try (Pair pair = new Pair(transport, "stream.window=16k")) {
       EngineStream[] ends = pair.streams();
@@ -81,7 +81,7 @@ class EngineEndTest {
 
   @Test
   void anInterruptClosesAsForEveryChannel() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       EngineStream[] ends = pair.streams();
       Inside reader = new Inside(ends[0]::receive);
       Inside other = new Inside(ends[0].input()::read);
@@ -98,7 +98,7 @@ class EngineEndTest {
 
   @Test
   void closingTheEngineWakesEverybody() throws Exception {
-    Pair pair = new Pair("shm");
+    Pair pair = new Pair(Transports.LINKED);
     EngineStream[] ends = pair.streams();
     EventQueue queue = pair.client.newQueue();
     java.nio.channels.SocketChannel[] sockets = Pair.sockets();
@@ -151,8 +151,8 @@ class EngineEndTest {
 
   @Test
   void theSharedEngineLivesAsLongAsItsUsers() throws Exception {
-    Engine first = Engine.acquire(Pair.conf("shm"));
-    Engine second = Engine.acquire(Pair.conf("shm", "chunk.size=64k")); // said, and without effect
+    Engine first = Engine.acquire(Pair.conf(Transports.LINKED));
+    Engine second = Engine.acquire(Pair.conf(Transports.LINKED, "chunk.size=64k")); // said, and without effect
     assertThat(second.option(EngineOption.CHUNK_SIZE)).isEqualTo(EngineOption.CHUNK_SIZE.defaultValue());
     first.close();
     first.close();
@@ -160,7 +160,7 @@ class EngineEndTest {
     assertThatThrownBy(() -> first.allocate(1)).isInstanceOf(EngineClosedException.class);
     second.allocate(1).release();
     second.close();
-    try (Engine third = Engine.acquire(Pair.conf("shm", "chunk.size=64k"))) {
+    try (Engine third = Engine.acquire(Pair.conf(Transports.LINKED, "chunk.size=64k"))) {
       assertThat(third.option(EngineOption.CHUNK_SIZE)).isEqualTo("64k");
     }
   }
@@ -183,7 +183,7 @@ class EngineEndTest {
 
   @Test
   void aBufferIsReleasedOnce() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       EngineStream[] ends = pair.streams();
       RegisteredBuffer buffer = pair.client.allocate(100);
       assertThat(buffer.buffer().isDirect()).isTrue();
@@ -202,7 +202,7 @@ class EngineEndTest {
 
   @Test
   void whatIsDroppedIsCountedAndGivenBack() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       long before = Engine.leaks();
       ByteBuffer[] view = {dropBuffer(pair.client)};
       dropStream(pair);
@@ -232,7 +232,7 @@ class EngineEndTest {
 
   @Test
   void closingAndUsingAtTheSameTimeIsSafe() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       for (int round = 0; round < 200; round++) {
         EngineStream[] ends = pair.streams();
         List<CompletableFuture<Object>> users = new ArrayList<>();

@@ -15,6 +15,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 @Timeout(120)
@@ -50,7 +51,7 @@ class EngineStreamTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"self", "shm"})
+  @MethodSource("io.howdah.engine.Transports#all")
   void bytesArriveThroughAllKindsOfBuffers(String transport) throws Exception {
     try (Pair pair = new Pair(transport)) {
       EngineStream[] ends = pair.streams();
@@ -70,7 +71,7 @@ class EngineStreamTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"self", "shm"})
+  @MethodSource("io.howdah.engine.Transports#all")
   void messagesKeepTheirBordersInEveryProtocol(String transport) throws Exception {
     try (Pair pair = new Pair(transport, "stream.window=16m")) { // all that one thread sends before it receives
       EngineStream[] ends = pair.streams();
@@ -115,7 +116,7 @@ class EngineStreamTest {
   void anySequenceOfCallsCarriesTheSameBytes(long seed) throws Exception {
     Random random = new Random(seed);
     byte[] all = bytes(2_000_000 + random.nextInt(500_000), seed);
-    try (Pair pair = new Pair("shm", "stream.window=64k")) {
+    try (Pair pair = new Pair(Transports.LINKED, "stream.window=64k")) {
       EngineStream[] ends = pair.streams();
       CompletableFuture<Void> writing = Threads.supply(() -> {
         writeInAnyWay(ends[0], ByteBuffer.wrap(all), new Random(seed + 1), pair.client);
@@ -195,7 +196,7 @@ class EngineStreamTest {
 
   @Test
   void itServesDataStreams() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       EngineStream[] ends = pair.streams();
       DataOutputStream out = new DataOutputStream(new java.io.BufferedOutputStream(ends[0].output()));
       out.writeUTF("header");
@@ -219,7 +220,7 @@ class EngineStreamTest {
 
   @Test
   void withoutBlockingNothingWaits() throws Exception {
-    try (Pair pair = new Pair("shm", "stream.window=16k")) {
+    try (Pair pair = new Pair(Transports.LINKED, "stream.window=16k")) {
       EngineStream[] ends = pair.streams();
       ends[0].configureBlocking(false);
       ends[1].configureBlocking(false);
@@ -251,7 +252,7 @@ class EngineStreamTest {
 
   @Test
   void timeoutsAreASockets() throws Exception {
-    try (Pair pair = new Pair("shm", "stream.window=16k")) {
+    try (Pair pair = new Pair(Transports.LINKED, "stream.window=16k")) {
       EngineStream[] ends = pair.streams();
       ends[0].readTimeout(30).writeTimeout(30);
       InputStream in = ends[0].input();
@@ -279,7 +280,7 @@ class EngineStreamTest {
   void directBuffersAndEventsCostNoGarbage() throws Exception {
     com.sun.management.ThreadMXBean threads =
         (com.sun.management.ThreadMXBean) java.lang.management.ManagementFactory.getThreadMXBean();
-    try (Pair pair = new Pair("shm"); EventQueue queue = pair.server.newQueue()) {
+    try (Pair pair = new Pair(Transports.LINKED); EventQueue queue = pair.server.newQueue()) {
       EngineStream[] ends = pair.streams();
       ByteBuffer buffer = ByteBuffer.allocateDirect(64);
       ends[1].configureBlocking(false).register(queue, null);
@@ -321,14 +322,14 @@ class EngineStreamTest {
 
   @Test
   void anUnknownServiceIsRefused() throws Exception {
-    try (Pair pair = new Pair("shm"); EngineStream stream = pair.link.open("nonsense")) {
+    try (Pair pair = new Pair(Transports.LINKED); EngineStream stream = pair.link.open("nonsense")) {
       assertThatThrownBy(stream::receive).isInstanceOf(NoSuchServiceException.class).hasMessageContaining("nonsense");
     }
   }
 
   @Test
   void aReadOnlyBufferIsRefused() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       EngineStream[] ends = pair.streams();
       ends[0].output().write(1);
       assertThatThrownBy(() -> ends[1].read(ByteBuffer.allocateDirect(8).asReadOnlyBuffer()))

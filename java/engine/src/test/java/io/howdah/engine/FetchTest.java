@@ -87,7 +87,7 @@ class FetchTest {
 
   @BeforeEach
   void begin() throws Exception {
-    pair = new Pair("shm", "memory.limit=128m");
+    pair = new Pair(Transports.LINKED, "memory.limit=128m");
     blocks = pair.server.listen("blocks", pair.serverQueue, null);
     queue = pair.client.newQueue();
     Path path = folder.resolve("blocks");

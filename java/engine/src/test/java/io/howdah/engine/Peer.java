@@ -51,17 +51,19 @@ final class Peer implements Closeable {
     return new ProcessBuilder(command).redirectErrorStream(true).start();
   }
 
-  static List<String> nativeFolder() {
-    return Arrays.asList("-Dio.howdah.native=" + System.getProperty("io.howdah.native"));
+  /** Options for a JVM that uses the library and the transport of this one. */
+  static List<String> properties() {
+    return Arrays.asList("-Dio.howdah.native=" + System.getProperty("io.howdah.native"),
+        "-Dhowdah.test.transport=" + Transports.LINKED);
   }
 
-  /** A child that does what `mode` says, linked to over shared memory. */
+  /** A child that does what `mode` says, linked to over Transports.LINKED. */
   static Peer start(String mode) throws Exception {
-    Engine engine = Engine.create(Pair.conf("shm").name("parent"));
+    Engine engine = Engine.create(Pair.conf(Transports.LINKED).name("parent"));
     try (ServerSocketChannel listener = ServerSocketChannel.open()) {
       listener.bind(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0));
       int port = ((InetSocketAddress) listener.getLocalAddress()).getPort();
-      Process child = java(nativeFolder(), Peer.class.getName(), mode, Integer.toString(port));
+      Process child = java(properties(), Peer.class.getName(), mode, Integer.toString(port));
       List<String> output = java.util.Collections.synchronizedList(new ArrayList<>());
       Thread reader = Threads.start(() -> collect(child, output));
       try (SocketChannel socket = listener.accept()) {
@@ -111,7 +113,7 @@ final class Peer implements Closeable {
 
   /** echo PORT, mute PORT: serves the service "test", with its engine linked to the parent's. */
   public static void main(String[] args) throws Exception {
-    Engine engine = Engine.create(Pair.conf("shm").name("child"));
+    Engine engine = Engine.create(Pair.conf(Transports.LINKED).name("child"));
     EventQueue queue = engine.newQueue();
     engine.listen("test", queue, null);
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), Integer.parseInt(args[1]))) {

@@ -20,7 +20,7 @@ class ProcessesTest {
   @Test
   void threadsShareALinkToAnotherJvm() throws Exception {
     try (Peer peer = Peer.start("echo")) {
-      assertThat(peer.link.transport()).isEqualTo("shm");
+      assertThat(peer.link.transport()).isEqualTo(Transports.LINKED);
       assertThat(peer.link.peer()).contains("child");
       List<CompletableFuture<Object>> threads = new ArrayList<>();
       for (int t = 0; t < 6; t++) {
@@ -122,7 +122,7 @@ class ProcessesTest {
     }
 
     public static void main(String[] args) throws Exception {
-      Pair pair = new Pair("shm");
+      Pair pair = new Pair(Transports.LINKED);
       EngineStream[] ends = pair.streams();
       List<Thread> threads = new ArrayList<>();
       threads.add(Threads.start(() -> Threads.failure(ends[0]::receive)));
@@ -152,7 +152,7 @@ class ProcessesTest {
   @Test
   void aJvmEndsWhileThreadsAreInside() throws Exception {
     for (String way : new String[] {"exit", "return", "hook"}) {
-      Process process = Peer.java(Peer.nativeFolder(), Exits.class.getName(), way);
+      Process process = Peer.java(Peer.properties(), Exits.class.getName(), way);
       String output = Peer.output(process);
       assertThat(process.exitValue()).as(output).isEqualTo("return".equals(way) ? 0 : 7);
       assertThat(output).contains("stats /").doesNotContain("FATAL", "A fatal error", "Exception in");
@@ -184,7 +184,7 @@ class ProcessesTest {
 
     public static void main(String[] args) throws Exception {
       EngineStreamTest streams = new EngineStreamTest();
-      streams.messagesKeepTheirBordersInEveryProtocol("shm");
+      streams.messagesKeepTheirBordersInEveryProtocol(Transports.LINKED);
       streams.anySequenceOfCallsCarriesTheSameBytes(1);
       streams.timeoutsAreASockets();
       EngineEndTest ends = new EngineEndTest();
@@ -212,7 +212,7 @@ class ProcessesTest {
 
   @Test
   void jniIsUsedAsItShould() throws Exception {
-    Process process = Peer.java(Peer.nativeFolder(), Workout.class.getName());
+    Process process = Peer.java(Peer.properties(), Workout.class.getName());
     String output = Peer.output(process);
     assertThat(output).contains("worked out");
     assertThat(jniWarnings(output)).isEmpty();
@@ -231,10 +231,10 @@ class ProcessesTest {
         return;
       }
       System.out.println("available: " + Engine.description());
-      Engine.create(Pair.conf("shm")).close();
+      Engine.create(Pair.conf(Transports.LINKED)).close();
       if (args.length > 0) {
-        Engine.acquire(Pair.conf("shm", "stats.dir=/nonexistent"));
-        Engine.acquire(Pair.conf("shm", "chunk.size=64k"));
+        Engine.acquire(Pair.conf(Transports.LINKED, "stats.dir=/nonexistent"));
+        Engine.acquire(Pair.conf(Transports.LINKED, "chunk.size=64k"));
         Thread.sleep(1000); // housekeeping looks five times a second
       }
     }
@@ -281,7 +281,7 @@ class ProcessesTest {
     java.nio.file.Files.createDirectories(place.getParent());
     java.nio.file.Files.write(place, withAbi(98));
     String classPath = folder + File.pathSeparator + System.getProperty("java.class.path");
-    assertThat(Peer.output(Peer.javaWith(Peer.nativeFolder(), classPath, Says.class.getName())))
+    assertThat(Peer.output(Peer.javaWith(Peer.properties(), classPath, Says.class.getName())))
         .contains("unavailable: ").contains("has interface " + Native.ABI + ", the classes have 98");
     deleteAll(folder);
   }
@@ -306,7 +306,7 @@ class ProcessesTest {
 
   @Test
   void theEnginesLogGoesToSlf4j() throws Exception {
-    Process process = Peer.java(Peer.nativeFolder(), Says.class.getName(), "log");
+    Process process = Peer.java(Peer.properties(), Says.class.getName(), "log");
     assertThat(Peer.output(process)).contains("WARN io.howdah.engine.Engine").contains("/nonexistent")
         .contains("hadoop.rdma.chunk.size=64k has no effect");
   }

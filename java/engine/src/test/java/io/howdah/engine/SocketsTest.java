@@ -25,7 +25,7 @@ class SocketsTest {
 
   @Test
   void plainSocketsAndChannelsMeet() throws Exception {
-    try (Engine a = Engine.create(Pair.conf("shm")); Engine b = Engine.create(Pair.conf("shm"));
+    try (Engine a = Engine.create(Pair.conf(Transports.LINKED)); Engine b = Engine.create(Pair.conf(Transports.LINKED));
         ServerSocket listener = new ServerSocket(0, 1, InetAddress.getLoopbackAddress());
         Socket client = new Socket(listener.getInetAddress(), listener.getLocalPort());
         Socket server = listener.accept()) {
@@ -44,7 +44,7 @@ class SocketsTest {
 
   @Test
   void aSecondMeetingFindsTheLink() throws Exception {
-    try (Pair pair = new Pair("shm")) {
+    try (Pair pair = new Pair(Transports.LINKED)) {
       Greeting[] again = Pair.meet(pair.client, pair.server);
       assertThat(again[0].isShared()).isTrue();
       again[0].link().close();
@@ -55,7 +55,8 @@ class SocketsTest {
   @Test
   void aForeignClientLosesNothing() throws Exception {
     SocketChannel[] sockets = Pair.sockets();
-    try (Engine engine = Engine.create(Pair.conf("shm")); SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
+    try (Engine engine = Engine.create(Pair.conf(Transports.LINKED));
+        SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
       a.write(text("hrpc and more"));
       b.configureBlocking(false); // as a server with a selector has it
       ByteBuffer first = ByteBuffer.allocate(4);
@@ -105,7 +106,8 @@ class SocketsTest {
   @Test
   void anOldServerIsAnError() throws Exception {
     SocketChannel[] sockets = Pair.sockets();
-    try (Engine engine = Engine.create(Pair.conf("shm")); SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
+    try (Engine engine = Engine.create(Pair.conf(Transports.LINKED));
+        SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
       b.write(text("HTTP/1.1 404 Not Found\r\n\r\n"));
       assertThatThrownBy(() -> engine.connect(a, "web:80", Pair.PATIENCE)).isInstanceOf(LinkException.class)
           .hasMessageContaining("web:80");
@@ -115,7 +117,8 @@ class SocketsTest {
   @Test
   void socketsWithoutADescriptorAreRefused() throws Exception {
     SocketChannel[] sockets = Pair.sockets();
-    try (Engine engine = Engine.create(Pair.conf("shm")); SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
+    try (Engine engine = Engine.create(Pair.conf(Transports.LINKED));
+        SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
       a.socket().close();
       assertThatThrownBy(() -> engine.connect(a, "x:1", 0)).isInstanceOf(EngineClosedException.class);
       try (Socket tls = SSLContext.getDefault().getSocketFactory().createSocket()) {
@@ -137,7 +140,8 @@ class SocketsTest {
   @Test
   void silenceIsATimeout() throws Exception {
     SocketChannel[] sockets = Pair.sockets();
-    try (Engine engine = Engine.create(Pair.conf("shm")); SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
+    try (Engine engine = Engine.create(Pair.conf(Transports.LINKED));
+        SocketChannel a = sockets[0]; SocketChannel b = sockets[1]) {
       assertThatThrownBy(() -> engine.connect(a, "silent:1", 30)).isInstanceOf(java.net.SocketTimeoutException.class)
           .hasMessageContaining("silent:1");
       assertThat(b.isOpen()).isTrue();

@@ -35,6 +35,9 @@ final class ClassResult {
   /** Takes in the second run of what failed: what passes now is flaky, what failed again stays failed. */
   void merge(ClassRun.Told again) {
     for (String test : failed()) {
+      if (test.equals(ClassRun.ENGINE)) {
+        continue; // what went past the engine once did so
+      }
       Outcome first = outcomes.get(test);
       Outcome second = again.outcomes.get(test);
       boolean classRanThrough = test.equals(ClassRun.WHOLE_CLASS) && second == null && again.complete;
@@ -49,6 +52,9 @@ final class ClassResult {
   /** After a crash the whole class runs again: a test that passed before and fails now passed one time of two as well. */
   private static Outcome both(Outcome first, Outcome second) {
     if (first.kind == Outcome.Kind.PASSED && second.kind == Outcome.Kind.FAILED) {
+      if (second.test.equals(ClassRun.ENGINE)) {
+        return second;
+      }
       second.kind = Outcome.Kind.FLAKY;
       return second;
     }

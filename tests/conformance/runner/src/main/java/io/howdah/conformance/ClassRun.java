@@ -1,6 +1,7 @@
 package io.howdah.conformance;
 
 import io.howdah.conformance.harness.Events;
+import io.howdah.conformance.harness.RpcCheck;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -25,6 +26,8 @@ import java.util.jar.JarFile;
 /** One test class in a JVM, a work folder and a process tree of its own. Nothing of these is left when it returns. */
 final class ClassRun {
   static final String WHOLE_CLASS = "(class)";
+  /** What the harness adds to a class of a suite that forces RPC over the engine: did it go there? */
+  static final String ENGINE = RpcCheck.NAME;
   private static final long DUMP_SECONDS = 3;
 
   private final Conformance.Setup setup;
@@ -86,7 +89,7 @@ final class ClassRun {
       Files.write(file, only, StandardCharsets.UTF_8);
       command.add("-Dconformance.only=" + file);
     }
-    command.addAll(suite.options(work));
+    command.addAll(suite.options(entry, work));
     command.addAll(setup.javaOptions);
     command.add("-cp");
     command.add(unpack(work) + File.pathSeparator + setup.classPath(suite));

@@ -11,27 +11,36 @@ import java.util.Map;
 
 /** Hadoop's or Spark's tests: what is on their class path, and what their JVM is told. */
 enum Suite {
-  HADOOP("hadoop", "share/hadoop/common", "share/hadoop/common/lib", "share/hadoop/hdfs", "share/hadoop/yarn",
-      "share/hadoop/mapreduce", "share/hadoop/tools", "share/howdah", "share/howdah/lib") {
+  HADOOP("hadoop", Places.HADOOP) {
     @Override
-    List<String> options(Path work) {
-      List<String> options = new ArrayList<>();
-      options.add("-Dtest.build.dir=" + work.resolve("test"));
-      options.add("-Dtest.build.data=" + work.resolve("test/data"));
-      options.add("-Dhadoop.log.dir=" + work.resolve("log"));
-      options.add("-Dtest.cache.data=" + work.resolve("test/cache"));
+    List<String> options(ClassList.Entry entry, Path work) {
+      return hadoopOptions(work);
+    }
+
+    @Override
+    void environment(Map<String, String> environment, Path tree, Path work, String classPath) {
+      forgetHadoop(environment);
+    }
+  },
+
+  /** Hadoop's again, told by a site file that every RPC has to go over the engine. The harness looks whether it did. */
+  RPC_FORCED("rpc-forced", Places.HADOOP) {
+    @Override
+    List<String> options(ClassList.Entry entry, Path work) {
+      List<String> options = hadoopOptions(work);
+      options.add("-Dconformance.rpc=" + (entry.offline ? "none" : "engine"));
       return options;
     }
 
     @Override
     void environment(Map<String, String> environment, Path tree, Path work, String classPath) {
-      environment.keySet().removeIf(name -> name.matches("(HADOOP|YARN|HDFS|MAPRED)_.*"));
+      forgetHadoop(environment);
     }
   },
 
   SPARK("spark", "jars", "share/howdah", "share/howdah/lib") {
     @Override
-    List<String> options(Path work) {
+    List<String> options(ClassList.Entry entry, Path work) {
       List<String> options = new ArrayList<>();
       options.add("-Xss4m");
       options.add("-Dspark.testing=1");
@@ -65,6 +74,12 @@ enum Suite {
     }
   };
 
+  /** Where a tree has its jars; apart, because an enum's constants are made first. */
+  private static final class Places {
+    static final String[] HADOOP = {"share/hadoop/common", "share/hadoop/common/lib", "share/hadoop/hdfs",
+        "share/hadoop/yarn", "share/hadoop/mapreduce", "share/hadoop/tools", "share/howdah", "share/howdah/lib"};
+  }
+
   final String label;
   private final String[] folders;
 
@@ -73,9 +88,27 @@ enum Suite {
     this.folders = folders;
   }
 
-  abstract List<String> options(Path work);
+  abstract List<String> options(ClassList.Entry entry, Path work);
 
   abstract void environment(Map<String, String> environment, Path tree, Path work, String classPath) throws IOException;
+
+  private static List<String> hadoopOptions(Path work) {
+    List<String> options = new ArrayList<>();
+    options.add("-Dtest.build.dir=" + work.resolve("test"));
+    options.add("-Dtest.build.data=" + work.resolve("test/data"));
+    options.add("-Dhadoop.log.dir=" + work.resolve("log"));
+    options.add("-Dtest.cache.data=" + work.resolve("test/cache"));
+    return options;
+  }
+
+  private static void forgetHadoop(Map<String, String> environment) {
+    environment.keySet().removeIf(name -> name.matches("(HADOOP|YARN|HDFS|MAPRED)_.*"));
+  }
+
+  /** The suite whose classes and jars this one runs with another configuration; itself if it is none of that kind. */
+  Suite base() {
+    return this == RPC_FORCED ? HADOOP : this;
+  }
 
   /**
    * Our resources, then the test classes, then every jar of the tree, then what only the tests need (JUnit, a Kerberos
@@ -84,14 +117,18 @@ enum Suite {
   List<Path> classPath(Path sources, Path build, Path tree, Path testClasses) throws IOException {
     List<Path> path = new ArrayList<>();
     path.add(sources.resolve(label).resolve("resources"));
+    String kind = base().label;
+    if (this != base()) {
+      path.add(sources.resolve(kind).resolve("resources"));
+    }
     path.add(build.resolve("target/runner/classes"));
-    if (this == HADOOP) {
+    if (base() == HADOOP) {
       path.add(testClasses);
       path.add(build.resolve("webapps"));
     } else {
       path.add(build.resolve("spark-resources"));
     }
-    List<Path> published = jars(build.resolve(label));
+    List<Path> published = jars(build.resolve(kind));
     published.removeIf(jar -> !jar.getFileName().toString().endsWith("-tests.jar"));
     path.addAll(published);
     int before = path.size();
@@ -101,7 +138,7 @@ enum Suite {
     if (path.size() == before) {
       throw new UsageException("no jars for the suite " + label + " in " + tree + ": is this a built tree? (make dist)");
     }
-    List<Path> support = jars(build.resolve(label));
+    List<Path> support = jars(build.resolve(kind));
     support.removeIf(jar -> jar.getFileName().toString().matches(".*-(tests|test-sources)\\.jar"));
     path.addAll(support);
     return path;

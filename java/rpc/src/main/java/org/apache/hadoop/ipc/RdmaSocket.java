@@ -1,0 +1,361 @@
+package org.apache.hadoop.ipc;
+
+import io.howdah.engine.EngineStream;
+import io.howdah.engine.RegisteredBuffer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.io.OutputStream;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.SocketAddress;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * A client's stream as the socket that Client expects, so that SASL and whatever else stock Hadoop does before the
+ * first call is done by stock Hadoop. One thread at a time reads.
+ */
+final class RdmaSocket extends Socket {
+  private static final int ROOM = 16 * 1024;
+  /** How often a sender that finds no room looks whether it was interrupted. */
+  private static final int SEND_SLICE = 100;
+
+  /** Thrown when a thread that waits for somebody's response has a reason to stop: nothing was read. */
+  static final class Left extends RuntimeException {
+    private static final long serialVersionUID = 1;
+    static final Left INSTANCE = new Left();
+
+    private Left() {
+      super("left", null, false, false);
+    }
+  }
+
+  private final EngineStream stream;
+  private final InetSocketAddress remote;
+  private final InetSocketAddress local;
+  private final ByteBuffer in = ByteBuffer.allocateDirect(ROOM);
+  private final Input input = new Input();
+  private final Output output = new Output();
+  private final Frame frame = new Frame();
+  private RegisteredBuffer message;
+  private ByteBuffer rest = in;
+  private volatile int timeout;
+  private volatile boolean wished;
+  /** A reader may be sent away until the first byte of a response is there. */
+  private boolean mayLeave;
+  private long leaveAt;
+
+  RdmaSocket(EngineStream stream, Socket tcp) {
+    this.stream = stream;
+    this.remote = (InetSocketAddress) tcp.getRemoteSocketAddress();
+    this.local = (InetSocketAddress) tcp.getLocalSocketAddress();
+    in.limit(0);
+    stream.interruptible(false).writeTimeout(SEND_SLICE);
+  }
+
+  EngineStream stream() {
+    return stream;
+  }
+
+  // Reading.
+
+  /** The next read throws {@link Left} instead of waiting when interrupted, woken, or at a time of nanoTime. */
+  void mayLeave(long at) {
+    mayLeave = true;
+    leaveAt = at;
+  }
+
+  void mustStay() {
+    mayLeave = false;
+  }
+
+  /** Sends a reader that may leave away. */
+  void wakeReader() {
+    wished = true;
+    stream.wakeup();
+  }
+
+  /** Waits until something can be read. @return false at the end */
+  private boolean fill(int want) throws IOException {
+    if (rest.hasRemaining()) {
+      return true;
+    }
+    drop();
+    if (want >= ROOM && stream.available() >= ROOM) {
+      message = stream.receive();
+      if (message == null) {
+        return false;
+      }
+      rest = message.buffer();
+      return true;
+    }
+    in.clear();
+    try {
+      return await() > 0;
+    } finally {
+      in.flip();
+    }
+  }
+
+  private void drop() {
+    if (message != null) {
+      rest = in;
+      message.release();
+      message = null;
+    }
+  }
+
+  private int await() throws IOException {
+    long millis = timeout;
+    long deadline = millis == 0 ? 0 : System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    boolean leaves = mayLeave && frame.isBorder();
+    for (;;) {
+      if (leaves) {
+        leaveIfWished();
+      }
+      int n = stream.await(in, nanos(leaves, millis != 0, deadline));
+      if (n != 0) {
+        return n;
+      }
+      if (millis != 0 && System.nanoTime() - deadline >= 0) {
+        throw new SocketTimeoutException(millis + " millis timeout while waiting for " + remote + " over the engine");
+      }
+      if (!mayLeave && Thread.currentThread().isInterrupted()) {
+        throw new InterruptedIOException("Interrupted while waiting for " + remote + " over the engine");
+      }
+    }
+  }
+
+  private void leaveIfWished() {
+    if (wished || Thread.currentThread().isInterrupted() || leaveAt != 0 && System.nanoTime() - leaveAt >= 0) {
+      wished = false;
+      throw Left.INSTANCE;
+    }
+  }
+
+  private long nanos(boolean leaves, boolean limited, long deadline) {
+    long left = limited ? Math.max(1, deadline - System.nanoTime()) : -1;
+    if (leaves && leaveAt != 0) {
+      long mine = Math.max(1, leaveAt - System.nanoTime());
+      left = left < 0 ? mine : Math.min(left, mine);
+    }
+    return left;
+  }
+
+  /**
+   * Where a response ends, so that buffers above get nothing of the next one: when one was read, they are empty, and a
+   * thread may leave without taking something along.
+   */
+  private static final class Frame {
+    private int seen;
+    private int length;
+    private int left;
+
+    boolean isBorder() {
+      return seen == 0;
+    }
+
+    /** How many of so many bytes may be read in one go. */
+    int limit(int count) {
+      return Math.min(count, seen < Integer.BYTES ? Integer.BYTES - seen : left);
+    }
+
+    void pass(byte[] bytes, int offset, int count) {
+      if (seen == Integer.BYTES) {
+        left -= count;
+        endIfWhole();
+        return;
+      }
+      for (int i = 0; i < count; i++) {
+        pass(bytes[offset + i] & 0xff);
+      }
+    }
+
+    void pass(int b) {
+      if (seen == Integer.BYTES) {
+        left--;
+      } else {
+        length = length << Byte.SIZE | b;
+        seen++;
+        left = length >= 0 ? length : Integer.MAX_VALUE; // negative: of a server too old to go on with
+      }
+      endIfWhole();
+    }
+
+    private void endIfWhole() {
+      if (seen == Integer.BYTES && left == 0) {
+        seen = 0;
+        length = 0;
+      }
+    }
+  }
+
+  /** The bytes that came. */
+  private final class Input extends InputStream {
+    @Override
+    public int read() throws IOException {
+      if (!fill(1)) {
+        return -1;
+      }
+      int b = rest.get() & 0xff;
+      frame.pass(b);
+      return b;
+    }
+
+    @Override
+    public int read(byte[] to, int offset, int length) throws IOException {
+      if (length == 0) {
+        return 0;
+      }
+      if (!fill(length)) {
+        return -1;
+      }
+      int n = frame.limit(Math.min(length, rest.remaining()));
+      rest.get(to, offset, n);
+      frame.pass(to, offset, n);
+      return n;
+    }
+
+    @Override
+    public int available() throws IOException {
+      return rest.remaining() + stream.available();
+    }
+
+    @Override
+    public void close() throws IOException {
+      RdmaSocket.this.close();
+    }
+  }
+
+  // Writing.
+
+  /**
+   * Sends a finished message.
+   *
+   * @throws InterruptedException if there was no room and the thread was interrupted; nothing was sent
+   */
+  void send(RdmaBuffer buffer) throws IOException, InterruptedException {
+    for (;;) {
+      try {
+        if (buffer.sendOn(stream)) {
+          return;
+        }
+      } catch (SocketTimeoutException e) {
+        if (Thread.interrupted()) {
+          throw new InterruptedException("interrupted while waiting for room to send to " + remote);
+        }
+      }
+    }
+  }
+
+  /** Bytes to send. */
+  private final class Output extends OutputStream {
+    @Override
+    public void write(int b) throws IOException {
+      write(new byte[] {(byte) b}, 0, 1);
+    }
+
+    @Override
+    public void write(byte[] from, int offset, int length) throws IOException {
+      ByteBuffer bytes = ByteBuffer.wrap(from, offset, length);
+      while (bytes.hasRemaining()) {
+        try {
+          stream.write(bytes);
+        } catch (SocketTimeoutException e) {
+          if (Thread.currentThread().isInterrupted()) {
+            throw e;
+          }
+        }
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      RdmaSocket.this.close();
+    }
+  }
+
+  // What is asked of a socket.
+
+  @Override
+  public InputStream getInputStream() throws IOException {
+    requireOpen();
+    return input;
+  }
+
+  @Override
+  public OutputStream getOutputStream() throws IOException {
+    requireOpen();
+    return output;
+  }
+
+  private void requireOpen() throws IOException {
+    if (!stream.isOpen()) {
+      throw new ClosedChannelException();
+    }
+  }
+
+  @Override
+  public void setSoTimeout(int millis) {
+    timeout = millis;
+  }
+
+  @Override
+  public int getSoTimeout() {
+    return timeout;
+  }
+
+  @Override
+  public InetAddress getInetAddress() {
+    return remote.getAddress();
+  }
+
+  @Override
+  public int getPort() {
+    return remote.getPort();
+  }
+
+  @Override
+  public SocketAddress getRemoteSocketAddress() {
+    return remote;
+  }
+
+  @Override
+  public InetAddress getLocalAddress() {
+    return local.getAddress();
+  }
+
+  @Override
+  public int getLocalPort() {
+    return local.getPort();
+  }
+
+  @Override
+  public SocketAddress getLocalSocketAddress() {
+    return local;
+  }
+
+  @Override
+  public boolean isConnected() {
+    return true;
+  }
+
+  @Override
+  public boolean isClosed() {
+    return !stream.isOpen();
+  }
+
+  @Override
+  public void close() throws IOException {
+    stream.close();
+  }
+
+  @Override
+  public String toString() {
+    return "RdmaSocket[" + remote + "]";
+  }
+}
