@@ -8,11 +8,11 @@ setup_file() {
     REASON=$(why_no_room)
     [ -z "$REASON" ] || return 0
     open_room "$ROOM"
-    mkdir -p "$ROOM/work" "$ROOM/local"
-    for _ in 1 2 3; do echo "camel howdah camel"; done >"$ROOM/work/words"
+    mkdir -p "$ROOM/jobs" "$ROOM/local"
+    for _ in 1 2 3; do echo "camel howdah camel"; done >"$ROOM/jobs/words"
     # PBS starts a job in the home folder.
-    printf 'cd %q && WORDCOUNT_OPTIONS=-Dmapreduce.job.ubertask.enable=true && . ./job.sh\n' "$ROOM/work" >"$ROOM/work/pbs.sh"
-    cat >"$ROOM/work/job.sh" <<'SH'
+    printf 'cd %q && WORDCOUNT_OPTIONS=-Dmapreduce.job.ubertask.enable=true && . ./job.sh\n' "$ROOM/jobs" >"$ROOM/jobs/pbs.sh"
+    cat >"$ROOM/jobs/job.sh" <<'SH'
 set -e
 hdfs dfs -put words words
 hadoop jar "$HOWDAH_HOME"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar wordcount ${WORDCOUNT_OPTIONS:-} words counts
@@ -26,7 +26,7 @@ teardown_file() { [ -n "$REASON" ] || { . "$HOWDAH_ROOT/tests/packages/batch.bas
 setup() {
     . "$HOWDAH_ROOT/tests/packages/batch.bash"
     [ -z "$REASON" ] || skip "$REASON"
-    export IN=$ROOM/work
+    export IN=$ROOM/jobs
 }
 
 # nothing_left: no daemon, no folder of data on any node.
@@ -38,25 +38,25 @@ nothing_left() {
 
 @test "Slurm: WordCount on three nodes, RPC over the engine or sockets as it can" {
     run in_room sbatch --wait -N 3 -o out.%j "$TREE/share/slurm-pbs/howdah.sbatch" --template rpc-auto -D dfs.replication=2 bash job.sh
-    cat "$ROOM"/work/out.*
+    cat "$ROOM"/jobs/out.*
     [ "$status" -eq 0 ]
-    [ "$(xargs <"$ROOM/work/counts")" = 'camel 6 howdah 3' ]
+    [ "$(xargs <"$ROOM/jobs/counts")" = 'camel 6 howdah 3' ]
     # The first node has the masters, the others the data; each is known by its own name.
-    [ "$(xargs <"$ROOM/work/nodes")" = 'Hostname: n2 Hostname: n3' ]
+    [ "$(xargs <"$ROOM/jobs/nodes")" = 'Hostname: n2 Hostname: n3' ]
     nothing_left
 }
 
 @test "Slurm: one node does it all, and the job fails as its command does" {
     run in_room sbatch --wait -N 1 -o one.%j "$TREE/share/slurm-pbs/howdah.sbatch" bash -c 'hdfs dfs -ls /user && exit 7'
     [ "$status" -eq 7 ]
-    grep -q /user/root "$ROOM"/work/one.*
+    grep -q /user/root "$ROOM"/jobs/one.*
     nothing_left
 }
 
 @test "Slurm: a cancelled job stops its daemons and takes its data away" {
     local job
     job=$(in_room sbatch --parsable -N 2 -o cancelled.%j "$TREE/share/slurm-pbs/howdah.sbatch" sleep 600)
-    until grep -q 'nodes in' "$ROOM/work/cancelled.$job" 2>/dev/null; do
+    until grep -q 'nodes in' "$ROOM/jobs/cancelled.$job" 2>/dev/null; do
         [ "$(in_room squeue -h -j "$job" -o %T)" != '' ]
         sleep 1
     done
@@ -71,9 +71,9 @@ nothing_left() {
     touch "$ROOM/local/howdah-$job-1"
     in_room scontrol release "$job"
     while [ -n "$(in_room squeue -h -j "$job")" ]; do sleep 0.5; done
-    cat "$ROOM/work/disk.$job"
-    grep -q "n2: the folder $ROOM/local/howdah-$job-1 cannot be made" "$ROOM/work/disk.$job"
-    grep -q "howdah job: error: a node could not start its daemons" "$ROOM/work/disk.$job"
+    cat "$ROOM/jobs/disk.$job"
+    grep -q "n2: the folder $ROOM/local/howdah-$job-1 cannot be made" "$ROOM/jobs/disk.$job"
+    grep -q "howdah job: error: a node could not start its daemons" "$ROOM/jobs/disk.$job"
     rm "$ROOM/local/howdah-$job-1"
     nothing_left
 }
@@ -90,19 +90,19 @@ nothing_left() {
     [[ $output == *--nonsense* ]]
     run in_room sbatch --wait -N 1 -o mistake.%j "$TREE/share/slurm-pbs/howdah.sbatch" --template none true
     [ "$status" -eq 1 ]
-    grep -q "no template 'none'" "$ROOM"/work/mistake.*
+    grep -q "no template 'none'" "$ROOM"/jobs/mistake.*
     nothing_left
 }
 
 @test "PBS: WordCount on two nodes over ssh" {
     [ -x /usr/sbin/sshd ] || skip "sshd is missing"
     local ssh="ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -i $ROOM/user_key"
-    rm -rf "$ROOM"/work/{counts,nodes}
+    rm -rf "$ROOM"/jobs/{counts,nodes}
     run in_room env ROOM="$ROOM" "$HOWDAH_ROOT/tests/packages/qsub" -l select=2:ncpus=2 \
-        -v "HOWDAH_HOME=$TREE,HOWDAH_JOB_RSH=$ssh,HOWDAH_JOB=--all-work bash $ROOM/work/pbs.sh" "$TREE/share/slurm-pbs/howdah.pbs"
+        -v "HOWDAH_HOME=$TREE,HOWDAH_JOB_RSH=$ssh,HOWDAH_JOB=--all-work bash $ROOM/jobs/pbs.sh" "$TREE/share/slurm-pbs/howdah.pbs"
     echo "$output"
     [ "$status" -eq 0 ]
-    [ "$(xargs <"$ROOM/work/counts")" = 'camel 6 howdah 3' ]
-    [ "$(xargs <"$ROOM/work/nodes")" = 'Hostname: n1 Hostname: n2' ]
+    [ "$(xargs <"$ROOM/jobs/counts")" = 'camel 6 howdah 3' ]
+    [ "$(xargs <"$ROOM/jobs/nodes")" = 'Hostname: n1 Hostname: n2' ]
     nothing_left
 }
