@@ -96,6 +96,9 @@ static void the_protocol_is_counted(void **state)
     assert_int_equal(counter(pair.a, "messages.eager"), 1);
     exchange(client, server, 1000000, 2);
     await_counter(pair.a, "messages.read", 1);
+    /* whoever moves the bytes, each end counts them once */
+    assert_in_range(counter(pair.a, "bytes.sent"), 1000100, 1001000);
+    assert_in_range(counter(pair.b, "bytes.received"), 1000100, 1001000);
     hd_stream_close(client);
     hd_stream_close(server);
     pair_close(&pair);
