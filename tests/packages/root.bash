@@ -94,6 +94,14 @@ drop_root() {
     rm -rf --one-file-system "${ROOT:?}" "$ROOT.repo"
 }
 
+# wait_for_hdfs: until the NameNode has left safe mode; fails when it has ended.
+wait_for_hdfs() {
+    until as_user hdfs hdfs dfsadmin -safemode wait; do
+        in_root service howdah-hadoop-namenode status || return 1
+        sleep 1
+    done
+}
+
 # count_words: WordCount on YARN, as a user.
 count_words() {
     in_root sh -c 'for i in 1 2 3; do echo "camel howdah camel"; done >/tmp/words'
