@@ -67,3 +67,12 @@ with urllib.request.urlopen(url, timeout=30) as answer:
 print(beans[0][counter] if beans else 0)
 PYTHON
 }
+
+# over DIR DAEMON COUNTER: the daemon has RPC connections over the engine, and its engine says so too.
+over() {
+    local count
+    count=$(rpc "$1" "$2" "$3")
+    echo "# $2: $3 $count" >&3
+    [ "$count" -gt 0 ] || { echo "$2: $3 is $count" && return 1; }
+    "$HOWDAH" stat "$(pid_of "$1" "$2")" | awk '$1 == "streams.opened" && $2 > 0 { used = 1 } END { exit !used }'
+}
