@@ -9,14 +9,9 @@
 
 #define STARVED_NAP ((int64_t)1000000)
 
-/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
- * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
- * the word while he is away. */
-void hd_stream_notify(struct hd_stream *stream)
+void hd_stream_wake_waiters(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;
-    uint32_t event = atomic_load_explicit(&stream->event, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->event, event, memory_order_release);
     if (stream->sleepers)
         hd_futex_wake(&stream->event, INT_MAX, false);
     if (link->poller != stream || !link->poller_away)
