@@ -55,6 +55,13 @@ def check_kept(what, before, after):
         assert more <= spare, "%s: %s is %d, was %d" % (what, name, after[name], before.get(name, 0))
 
 
+def check_engine(options, stats):
+    """Where the engine is asked for, it is what was tested."""
+    asked = "hadoop.rdma.rpc.enabled=true" in options.setting
+    opened = stats.get("engine.streams.opened", 0)
+    assert (opened > 0) == asked, "the engine was %sasked for and opened %d streams" % ("" if asked else "not ", opened)
+
+
 def progress(client, since):
     """Waits until more calls have come back; fails when the oldest call is older than the watchdog's time."""
 
@@ -88,8 +95,8 @@ def kill_servers(options, rng):
             progress(client, client.ask("stats")["calls"])
             if number == 0:
                 before = client.ask("collect")
-        after = client.ask("collect")
-        check_kept("the clients' process after %d kills of its server" % options.kills, before, after)
+        check_engine(options, client.ask("collect"))
+        kept("the clients' process after %d kills of its server" % options.kills, client, before)
         end = client.ask("end")
         check_end(end)
         assert end["failed"] > 0, "no kill was noticed"
@@ -164,6 +171,7 @@ def reconnect(options):
         kept("the server after %d reconnects" % done, server, before[1])
         after = [process.ask("collect") for process in (client, server)]
         for name, was, now in zip(("client", "server"), before, after):
+            check_engine(options, now)
             print("%d reconnects, %s: %s" % (done, name, changes(was, now)))
     finally:
         client.close()
