@@ -32,7 +32,7 @@ stock() (
     echo 'from stock' >"$BATS_TEST_TMPDIR/file"
     stock hdfs dfs -put "$BATS_TEST_TMPDIR/file" stock
     [ "$(with "$DIR" hdfs dfs -cat stock)" = 'from stock' ]
-    [ "$(rpc "$DIR" namenode ServerSockets)" -gt 0 ]
+    counted "$DIR" namenode ServerSockets
 
     # The second DataNode becomes one of stock Hadoop's, with the same folder and ports.
     kill "$(pid_of "$DIR" datanode-2)"

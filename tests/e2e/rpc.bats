@@ -50,7 +50,7 @@ namenode_port() { with "$1" hdfs getconf -confKey fs.defaultFS | tail -n 1 | sed
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(with "$DIR" hdfs dfs -cat kept)" = 'still here' ]
-    [ "$(rpc "$DIR" namenode ServerConnections)" -gt 0 ]
+    counted "$DIR" namenode ServerConnections
     [ "$(state "$DIR" namenode)" = ready ]
 }
 
