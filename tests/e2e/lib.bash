@@ -68,11 +68,16 @@ print(beans[0][counter] if beans else 0)
 PYTHON
 }
 
+positive() { [ "$(rpc "$@")" -gt 0 ]; }
+
+# counted DIR DAEMON COUNTER: the counter is above 0. Waits: what JMX shows may be ten seconds old.
+counted() {
+    wait_until 30 positive "$@" || { echo "$2: $3 is $(rpc "$@")" && return 1; }
+}
+
 # over DIR DAEMON COUNTER: the daemon has RPC connections over the engine, and its engine says so too.
 over() {
-    local count
-    count=$(rpc "$1" "$2" "$3")
-    echo "# $2: $3 $count" >&3
-    [ "$count" -gt 0 ] || { echo "$2: $3 is $count" && return 1; }
+    counted "$@" || return
+    echo "# $2: $3 $(rpc "$@")" >&3
     "$HOWDAH" stat "$(pid_of "$1" "$2")" | awk '$1 == "streams.opened" && $2 > 0 { used = 1 } END { exit !used }'
 }

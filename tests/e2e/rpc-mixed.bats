@@ -32,7 +32,7 @@ stock() (
     echo 'from stock' >"$BATS_TEST_TMPDIR/file"
     stock hdfs dfs -put "$BATS_TEST_TMPDIR/file" stock
     [ "$(with "$DIR" hdfs dfs -cat stock)" = 'from stock' ]
-    [ "$(rpc "$DIR" namenode ServerSockets)" -gt 0 ]
+    counted "$DIR" namenode ServerSockets
 
     # The second DataNode becomes one of stock Hadoop's, with the same folder and ports.
     kill "$(pid_of "$DIR" datanode-2)"
@@ -47,7 +47,7 @@ stock() (
     with "$DIR" hdfs dfs -D dfs.replication=2 -put "$BATS_TEST_TMPDIR/file" two
     [ "$(with "$DIR" hdfs dfs -cat two)" = 'from stock' ]
     kill "$OTHER"
-    wait "$OTHER" || true
+    wait "$OTHER" || true # ended by our signal, which is its status
 }
 
 @test "against stock servers a client goes on over sockets, and says so once; a forced one refuses" {

@@ -37,7 +37,7 @@ namenode_port() { with "$1" hdfs getconf -confKey fs.defaultFS | tail -n 1 | sed
 }
 
 @test "kill -9 of servers and clients: calls come back or name the host, none hangs, nothing is kept" {
-    run soak --kills "${RPC_KILLS:-4}" --reconnects "${RPC_RECONNECTS:-1000}"
+    run soak --kills "${RPC_KILLS:-8}" --reconnects "${RPC_RECONNECTS:-1000}"
     echo "$output"
     [ "$status" -eq 0 ]
 }
@@ -50,7 +50,7 @@ namenode_port() { with "$1" hdfs getconf -confKey fs.defaultFS | tail -n 1 | sed
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(with "$DIR" hdfs dfs -cat kept)" = 'still here' ]
-    [ "$(rpc "$DIR" namenode ServerConnections)" -gt 0 ]
+    counted "$DIR" namenode ServerConnections
     [ "$(state "$DIR" namenode)" = ready ]
 }
 

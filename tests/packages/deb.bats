@@ -146,7 +146,7 @@ add_jdk_package() {
     [[ $output == */etc/hadoop/conf*core-site.xml:* ]]
     in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
     # Not formatted yet: the cause is in what it prints and in its log.
-    in_root service howdah-hadoop-namenode start || true
+    in_root service howdah-hadoop-namenode start || true # it may live long enough to seem started: status decides below
     while in_root service howdah-hadoop-namenode status; do sleep 0.5; done
     in_root grep -q 'does not exist' /var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log
     run in_root service howdah-hadoop-namenode status
