@@ -1,21 +1,13 @@
 #!/usr/bin/env bash
 # howdah bench rpc over the device of the virtual machine, with few calls: an emulated processor runs a JVM slowly.
-#   ci/rdma-vm run --time 1500 --memory 3G -- tests/rdma-vm/rpc-bench.sh TREE verbs|udapl [short]
-# Ends with 0 when every case came to its end and went over the transport; its figures say nothing. short is for make test.
+#   ci/rdma-vm run --time 1500 --memory 3G -- tests/rdma-vm/rpc-bench.sh TREE verbs|udapl
+# Ends with 0 when every case came to its end and went over the transport; its figures say nothing.
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 tree=$1 transport=$2
-cases=(--iterations 100 --sizes '1,4k,64k,1m' --types 'protobuf,bytes' --clients '1,8' --handlers 4 --warm-up 1 --seconds 5)
-if [ "${3:-}" = short ]; then
-    cases=(--iterations 20 --sizes '1,64k' --types protobuf --clients 2 --handlers 2 --warm-up 0 --seconds 1)
-fi
-if [ -z "${JAVA_HOME:-}" ]; then
-    # shellcheck source=/dev/null
-    . build/prepare.env
-    export JAVA_HOME
-fi
 unset HADOOP_CONF_DIR HADOOP_HOME SPARK_HOME HADOOP_CLASSPATH
 # The cheap compiler alone: the better one would spend on compiling what so few calls never bring back.
-"$tree/bin/howdah" bench rpc --transport "$transport" --address "$HOWDAH_VM_ADDRESS" --rounds 1 "${cases[@]}" \
+"$tree/bin/howdah" bench rpc --transport "$transport" --address "$HOWDAH_VM_ADDRESS" --rounds 1 --iterations 100 \
+    --sizes 1,4k,64k,1m --types protobuf,bytes --clients 1,8 --handlers 4 --warm-up 1 --seconds 5 \
     --jvm-options '-Xms64m -Xmx256m -XX:+UseSerialGC -XX:TieredStopAtLevel=1'
 echo "RPC over $transport: every case came to its end"
