@@ -9,14 +9,9 @@
 
 #define STARVED_NAP ((int64_t)1000000)
 
-/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
- * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
- * the word while he is away. */
-void hd_stream_notify(struct hd_stream *stream)
+void hd_stream_wake_waiters(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;
-    uint32_t event = atomic_load_explicit(&stream->event, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->event, event, memory_order_release);
     if (stream->sleepers)
         hd_futex_wake(&stream->event, INT_MAX, false);
     if (link->poller != stream || !link->poller_away)
@@ -75,7 +70,7 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
         bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin);
         hd_spin_end(link->engine);
         if (came) {
-            hd_spin_hit(&link->spin);
+            hd_spin_came(link->engine, &link->spin, hd_now() - start);
             return;
         }
     }
@@ -85,9 +80,8 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     atomic_store(&link->poller_asleep, 1);
     ep->ops->wait(ep, &stream->event, seen, time_left(deadline));
     atomic_store(&link->poller_asleep, 0);
-    int64_t waited = time ? hd_now() - start : 0;
-    if (time && waited < HD_SPIN_LONG)
-        hd_spin_learn_miss(link->engine, &link->spin, waited);
+    if (time)
+        hd_spin_learn_wait(link->engine, &link->spin, hd_now() - start);
 }
 
 /* One turn of the thread that polls. The lock is held on entry and return. */

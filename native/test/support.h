@@ -16,9 +16,10 @@
 #include <cmocka.h>
 #include <howdah/howdah.h>
 
-#define SECOND   ((int64_t)1000000000)
-#define MILLI    ((int64_t)1000000)
-#define PATIENCE (20 * SECOND) /* longer than anything takes, even under a sanitizer */
+#define SECOND ((int64_t)1000000000)
+#define MILLI  ((int64_t)1000000)
+/* Longer than anything takes, even under a sanitizer; HOWDAH_TEST_PATIENCE times that on an emulated processor. */
+#define PATIENCE (20 * SECOND * (int64_t)from_environment("HOWDAH_TEST_PATIENCE", 1))
 
 /* Fails with the engine's own words. */
 #define assert_ok(call)                                                                                                \
@@ -62,6 +63,10 @@ struct hd_event next_event(hd_queue *queue, enum hd_event_type type);
 /* Bytes that depend on seed and position. */
 void fill(void *data, size_t length, uint64_t seed);
 bool filled(const void *data, size_t length, uint64_t seed);
+
+/* Sends a message of that length, and takes and compares one. */
+void send_filled(hd_stream *stream, size_t length, uint64_t seed);
+void recv_filled(hd_stream *stream, size_t length, uint64_t seed);
 
 /* Sends a message of that length from one end of a stream to the other, and compares. */
 void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed);
