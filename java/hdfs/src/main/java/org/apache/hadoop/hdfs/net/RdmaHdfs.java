@@ -219,9 +219,4 @@ final class RdmaHdfs {
       LOG.warn(text);
     }
   }
-
-  /** What a DataNode's streams are for; a process may have several DataNodes. */
-  static String service(int port) {
-    return "hadoop.hdfs." + port;
-  }
 }

@@ -1,6 +1,7 @@
 package org.apache.hadoop.hdfs.net;
 
 import io.howdah.engine.EngineStream;
+import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.IOException;
 import java.io.InputStream;
@@ -25,6 +26,7 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
 
   private final EngineStream stream;
   private final String remote;
+  private final Runnable gone;
   private final MutableCounterLong received = RdmaMetrics.get().bytesReceived();
   private ByteBuffer room;
   private RegisteredBuffer message;
@@ -32,9 +34,15 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
   private boolean closed;
   private volatile int timeout;
 
-  RdmaInput(EngineStream stream, String remote) {
+  /**
+   * Takes the reading side.
+   *
+   * @param gone called if the peer turns out to have no such service any more
+   */
+  RdmaInput(EngineStream stream, String remote, Runnable gone) {
     this.stream = stream;
     this.remote = remote;
+    this.gone = gone;
   }
 
   /** Longest wait for the next byte, in milliseconds; 0 waits for ever. */
@@ -131,7 +139,13 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
     long millis = timeout;
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     for (;;) {
-      int n = stream.await(to, millis == 0 ? -1 : Math.max(1, deadline - System.nanoTime()));
+      int n;
+      try {
+        n = stream.await(to, millis == 0 ? -1 : Math.max(1, deadline - System.nanoTime()));
+      } catch (NoSuchServiceException e) {
+        gone.run();
+        throw e;
+      }
       if (n != 0) {
         received.incr(Math.max(0, n));
         return n;

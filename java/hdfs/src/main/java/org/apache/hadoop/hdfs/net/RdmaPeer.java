@@ -24,12 +24,13 @@ public final class RdmaPeer implements Peer {
    *
    * @param remote the peer's address, in the form "name/address:port" of a socket's
    * @param local ours
+   * @param gone called if the peer turns out to have no such service any more
    */
-  RdmaPeer(RdmaHdfs rdma, EngineStream stream, String remote, String local) throws IOException {
+  RdmaPeer(RdmaHdfs rdma, EngineStream stream, String remote, String local, Runnable gone) throws IOException {
     this.stream = stream;
     this.remote = remote;
     this.local = local;
-    this.in = new RdmaInput(stream, remote);
+    this.in = new RdmaInput(stream, remote, gone);
     this.out = new RdmaOutput(rdma, stream, remote);
   }
 

@@ -22,6 +22,7 @@ import org.apache.hadoop.io.IOUtils;
  */
 public final class RdmaPeerServer implements PeerServer, EventHandler {
   private static final int WAITING = 1024;
+  private static final int NAMES = 16;
   /** How often what waits for a greeting's end is looked through, in milliseconds. */
   private static final int HOUSEKEEPING = 1000;
 
@@ -42,18 +43,24 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
     this.tcp = tcp;
     Engine engine = rdma.engine();
     events = engine.newQueue();
-    Service offered = null;
-    try {
-      offered = engine.listen(RdmaHdfs.service(port), events, this);
-    } finally {
-      if (offered == null) {
-        events.close();
-      }
-    }
-    service = offered;
+    service = offer(engine, port);
     // Made here and not by whoever accepts: DataNode counts the threads of that one's group as transfers.
     acceptor = thread(this::acceptConnections, "DataNode connections on " + port);
     poller = thread(this::acceptStreams, "DataNode streams on " + port);
+  }
+
+  /** Clients are told the name as they greet; DataNodes of a process may have one port, on different addresses. */
+  private Service offer(Engine engine, int port) throws IOException {
+    for (int i = 1;; i++) {
+      try {
+        return engine.listen("hadoop.hdfs." + port + (i == 1 ? "" : "." + i), events, this);
+      } catch (IOException e) {
+        if (i == NAMES) {
+          events.close();
+          throw e;
+        }
+      }
+    }
   }
 
   private static Thread thread(Runnable work, String name) {
@@ -169,7 +176,7 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
 
   /** A stream has an address, and is a peer now. */
   private void admit(EngineStream stream, RdmaGuests.Guest guest) throws IOException {
-    RdmaPeer peer = new RdmaPeer(rdma, stream, guest.remote, guest.local);
+    RdmaPeer peer = new RdmaPeer(rdma, stream, guest.remote, guest.local, () -> { });
     if (closed || !ready.offer(peer)) {
       RdmaHdfs.LOG.info("Closing a stream from {}: {}", guest.remote, closed ? "the server stops" : "too many wait");
       peer.close();
@@ -194,7 +201,7 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
     RdmaMetrics.get().serverGreetings().incr();
     Greeting greeting;
     try {
-      greeting = rdma.engine().accept(socket, first, timeout);
+      greeting = rdma.engine().accept(socket, first, timeout, service.name());
     } catch (IOException e) {
       RdmaMetrics.get().serverGreetingsFailed().incr();
       throw e;

@@ -31,8 +31,20 @@ public final class RdmaSocket extends Socket {
   private static final int GREETINGS = 3;
   private static final int ADDRESSES_REMEMBERED = 10_000;
 
-  /** Our address towards a DataNode, from when we greeted it. */
-  private static final Map<String, InetSocketAddress> LOCAL = new ConcurrentHashMap<>();
+  /** DataNodes that we have greeted, by address. */
+  private static final Map<String, Greeted> GREETED = new ConcurrentHashMap<>();
+
+  /** What is known of a DataNode since we greeted it. */
+  private static final class Greeted {
+    /** Our address towards it. */
+    final InetSocketAddress from;
+    final String service;
+
+    Greeted(InetSocketAddress from, String service) {
+      this.from = from;
+      this.service = service;
+    }
+  }
 
   /** Where ordinary sockets come from. */
   interface Maker {
@@ -113,13 +125,13 @@ public final class RdmaSocket extends Socket {
   }
 
   private boolean openOnKnownLink(InetSocketAddress server, String name) throws IOException {
-    InetSocketAddress from = LOCAL.get(name);
-    Optional<Link> known = from == null ? Optional.empty() : rdma.engine().findLink(name);
+    Greeted greeted = GREETED.get(name);
+    Optional<Link> known = greeted == null ? Optional.empty() : rdma.engine().findLink(name);
     if (!known.isPresent()) {
       return false;
     }
     try (Link link = known.get()) {
-      open(link, server, from);
+      open(link, server, name, greeted);
     }
     return true;
   }
@@ -139,21 +151,23 @@ public final class RdmaSocket extends Socket {
       fellBack(server, greeting.reason());
       return;
     }
-    if (LOCAL.size() >= ADDRESSES_REMEMBERED) {
-      LOCAL.clear();
+    if (GREETED.size() >= ADDRESSES_REMEMBERED) {
+      GREETED.clear();
     }
-    LOCAL.put(name, from);
+    Greeted greeted = new Greeted(from, greeting.service());
+    GREETED.put(name, greeted);
     try (Link link = greeting.link()) {
-      open(link, server, from);
+      open(link, server, name, greeted);
     }
     IOUtils.closeSocket(tcp); // the engine keeps what it needs of it
   }
 
-  private void open(Link link, InetSocketAddress server, InetSocketAddress from) throws IOException {
-    RdmaPeer opened = new RdmaPeer(rdma, link.open(RdmaHdfs.service(server.getPort())), server.toString(),
-        from.toString());
+  private void open(Link link, InetSocketAddress server, String name, Greeted greeted) throws IOException {
+    // A process may outlive its DataNode, and another may have the address then: it is greeted the next time.
+    RdmaPeer opened = new RdmaPeer(rdma, link.open(greeted.service), server.toString(), greeted.from.toString(),
+        () -> GREETED.remove(name, greeted));
     remote = server;
-    local = from;
+    local = greeted.from;
     opened.setReadTimeout(getSoTimeout());
     opened.setWriteTimeout(rdma.writeTimeout());
     synchronized (this) {
