@@ -48,11 +48,14 @@ static bool look(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen, unsi
 }
 
 /* `patiently`: after misses. Then the peer may be waiting for this very processor, and while both want it, the system
- * has a reason to move one of them to another. */
-static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, bool patiently)
+ * has a reason to move one of them to another. *now is when the clock was read last: whoever has something to do does
+ * not read it once more. */
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, bool patiently,
+                 int64_t *now)
 {
     while (!look(link->ep, stream, seen, 64)) {
-        if (hd_now() >= end)
+        *now = hd_now();
+        if (*now >= end)
             return false;
         if (patiently)
             sched_yield();
@@ -67,10 +70,11 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     int64_t start = hd_now(), deadline = hd_due(patience), time = hd_spin_begin(link->engine, &link->spin);
     if (time) {
         int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
-        bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin);
+        int64_t last = start;
+        bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin, &last);
         hd_spin_end(link->engine);
         if (came) {
-            hd_spin_came(link->engine, &link->spin, hd_now() - start);
+            hd_spin_came(link->engine, &link->spin, last - start);
             return;
         }
     }
