@@ -39,6 +39,21 @@ enum Suite {
     }
   },
 
+  /** Hadoop's once more, with block data forced over the engine. */
+  HDFS_FORCED("hdfs-forced", Places.HADOOP) {
+    @Override
+    List<String> options(ClassList.Entry entry, Path work) {
+      List<String> options = hadoopOptions(work);
+      options.add("-Dconformance.hdfs=" + (entry.offline ? "none" : "engine"));
+      return options;
+    }
+
+    @Override
+    void environment(Map<String, String> environment, Path tree, Path work, String classPath) {
+      forgetHadoop(environment);
+    }
+  },
+
   SPARK("spark", "jars", "share/howdah", "share/howdah/lib") {
     @Override
     List<String> options(ClassList.Entry entry, Path work) {
@@ -108,7 +123,7 @@ enum Suite {
 
   /** The suite whose classes and jars this one runs with another configuration; itself if it is none of that kind. */
   Suite base() {
-    return this == RPC_FORCED ? HADOOP : this;
+    return this == RPC_FORCED || this == HDFS_FORCED ? HADOOP : this;
   }
 
   /**

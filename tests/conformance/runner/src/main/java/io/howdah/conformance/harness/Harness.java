@@ -27,6 +27,7 @@ public final class Harness {
       JUnitTests.run(tests, only(), events);
     }
     RpcCheck.run(System.getProperty("conformance.rpc"), only().isEmpty(), events);
+    HdfsCheck.run(System.getProperty("conformance.hdfs"), only().isEmpty(), events);
     events.done();
     Runtime.getRuntime().halt(0);
   }
