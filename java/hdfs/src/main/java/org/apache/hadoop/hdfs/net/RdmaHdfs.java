@@ -1,57 +1,38 @@
 package org.apache.hadoop.hdfs.net;
 
 import io.howdah.engine.Engine;
-import io.howdah.engine.EngineConf;
-import io.howdah.engine.EngineOption;
 import io.howdah.engine.EngineUnavailableException;
 import java.io.IOException;
-import java.util.Arrays;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
+import org.apache.hadoop.ipc.RdmaFallbacks;
+import org.apache.hadoop.ipc.RdmaSettings;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /** How a configuration wants block data to go over the engine, and the engine itself. Immutable. */
 final class RdmaHdfs {
-  static final String ENABLED = "dfs.rdma.enabled";
-  static final String REQUIRED = "dfs.rdma.required";
-  static final String REMEMBER = "dfs.rdma.fallback.remember";
-  static final int REMEMBER_DEFAULT = 60_000;
   static final Logger LOG = LoggerFactory.getLogger("io.howdah.hdfs");
+  static final String ENABLED = "dfs.rdma.enabled";
 
-  private static final String OURS = "dfs.rdma.";
-  /** What an HiBD site may have, for the storage modes: not ours to judge. */
-  private static final List<String> STORAGE = Arrays.asList("dfs.rdma.hhh.", "dfs.rdma.lustre.", "dfs.rdma.memory.");
-  private static final List<String> KEYS = Arrays.asList(ENABLED, REQUIRED, REMEMBER);
-  private static final String RPC = "hadoop.rdma.rpc.";
-  private static final String IB = "hadoop.ib.enabled";
-  private static final String ROCE = "hadoop.roce.enabled";
-  private static final String DEVICE_NAME = "hadoop.rdma.dev.name";
-  private static final String DEVICE_NUMBER = "hadoop.rdma.dev.num";
-
-  /** DataNodes that have not taken our greeting: until when (nanoTime) they are not asked. */
-  private static final Map<String, Long> PLAIN = new ConcurrentHashMap<>();
-  private static final Map<String, String> SAID = new ConcurrentHashMap<>();
-  private static final int PEERS_REMEMBERED = 10_000;
-
-  private static Engine engine;
+  /** With what an HiBD site may have for the storage modes: not ours to judge. */
+  private static final RdmaSettings SETTINGS = new RdmaSettings(LOG, "Block data", "dfs.rdma.",
+      "dfs.rdma.hhh.", "dfs.rdma.lustre.", "dfs.rdma.memory.");
+  /** DataNodes by "address:port". */
+  private static final RdmaFallbacks<String> FALLBACKS = new RdmaFallbacks<>(LOG);
 
   private final boolean required;
   private final long remember;
   private final int writeTimeout;
-  private final Engine mine;
+  private final Engine engine;
 
   private RdmaHdfs(Configuration conf) throws IOException {
-    required = mustBeUsed(conf);
-    remember = number(conf, REMEMBER, REMEMBER_DEFAULT);
+    required = SETTINGS.isRequired(conf);
+    remember = SETTINGS.remember(conf);
     writeTimeout = conf.getInt(HdfsClientConfigKeys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT_KEY,
         HdfsConstants.WRITE_TIMEOUT);
-    mine = engine(conf);
+    engine = SETTINGS.engine(conf);
   }
 
   /**
@@ -61,117 +42,32 @@ final class RdmaHdfs {
    * @throws IOException for values that are not valid, or if the engine is required and can't be used
    */
   static RdmaHdfs of(Configuration conf) throws IOException {
-    if (!isEnabled(conf)) {
+    if (!SETTINGS.isEnabled(conf)) {
       return null;
     }
     try {
       return new RdmaHdfs(conf);
     } catch (EngineUnavailableException e) {
-      if (mustBeUsed(conf)) {
-        throw new IOException("block data has to go over the engine (" + origin(conf) + "), which can't be used: "
-            + e.getMessage(), e);
+      if (SETTINGS.isRequired(conf)) {
+        throw SETTINGS.unusable(conf, e);
       }
       sayOnce("", "Block data uses sockets: " + e.getMessage());
       return null;
     }
   }
 
-  static boolean isEnabled(Configuration conf) throws IOException {
-    boolean hibd = flag(conf, IB, false) || flag(conf, ROCE, false);
-    return flag(conf, ENABLED, hibd) && !transport(conf).equals("tcp");
-  }
-
-  private static boolean mustBeUsed(Configuration conf) throws IOException {
-    return flag(conf, REQUIRED, false) || !transport(conf).equals("auto");
-  }
-
-  /** What made the engine a must, for messages. */
-  private static String origin(Configuration conf) {
-    return conf.get(REQUIRED) != null ? REQUIRED + "=" + conf.get(REQUIRED)
-        : EngineOption.TRANSPORT.key() + "=" + conf.get(EngineOption.TRANSPORT.key());
-  }
-
-  private static String transport(Configuration conf) {
-    String environment = System.getenv("HOWDAH_TRANSPORT");
-    String value = environment != null ? environment : conf.getTrimmed(EngineOption.TRANSPORT.key(), "auto");
-    return value.isEmpty() ? "auto" : value;
-  }
-
-  // Values.
-
   /** Looks for names that nobody knows. Goes through the whole configuration, so not for every connection. */
   static void check(Configuration conf) throws IOException {
-    for (Map.Entry<String, String> entry : conf) {
-      String key = entry.getKey();
-      if (key.startsWith(OURS) && !KEYS.contains(key) && STORAGE.stream().noneMatch(key::startsWith)) {
-        throw new IOException("there is no option " + key + where(conf, key) + "; there are " + KEYS);
-      }
-    }
+    SETTINGS.check(conf);
   }
-
-  private static boolean flag(Configuration conf, String key, boolean otherwise) throws IOException {
-    String value = conf.getTrimmed(key, "");
-    if (value.isEmpty()) {
-      return otherwise;
-    }
-    if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-      throw new IOException(key + "=" + value + where(conf, key) + ": true or false is needed");
-    }
-    return Boolean.parseBoolean(value);
-  }
-
-  private static long number(Configuration conf, String key, int otherwise) throws IOException {
-    String value = conf.getTrimmed(key, "");
-    try {
-      int number = value.isEmpty() ? otherwise : Integer.parseInt(value);
-      if (number >= 0) {
-        return number;
-      }
-    } catch (NumberFormatException e) {
-      LOG.debug("{}={}", key, value, e);
-    }
-    throw new IOException(key + "=" + value + where(conf, key) + ": milliseconds from 0 to 2147483647 are needed");
-  }
-
-  private static String where(Configuration conf, String key) {
-    String[] sources = conf.getPropertySources(key);
-    return sources == null || sources.length == 0 ? "" : " (from " + sources[sources.length - 1] + ")";
-  }
-
-  // The engine.
 
   Engine engine() {
-    return mine;
-  }
-
-  /** One for the process, shared with RPC and kept to its end: connections come and go, links are worth keeping. */
-  private static synchronized Engine engine(Configuration conf) throws IOException {
-    if (engine == null || !engine.isOpen()) {
-      engine = Engine.acquire(options(conf));
-      LOG.info("Block data over {}, {}", Engine.description(), engine.affinity());
-    }
     return engine;
   }
 
-  private static EngineConf options(Configuration conf) {
-    EngineConf options = new EngineConf().name("hadoop").jmx(true);
-    for (Map.Entry<String, String> entry : conf) {
-      String key = entry.getKey();
-      boolean other = key.equals(DEVICE_NAME) || key.equals(DEVICE_NUMBER) || key.startsWith(RPC);
-      if (key.startsWith(EngineConf.PREFIX) && !other) {
-        options.set(key, conf.get(key), source(conf, key));
-      }
-    }
-    String device = conf.getTrimmed(DEVICE_NAME, conf.getTrimmed(DEVICE_NUMBER, ""));
-    if (!device.isEmpty()) {
-      options.set(EngineOption.VERBS_DEVICE.key(), device, DEVICE_NAME + " or " + DEVICE_NUMBER);
-    }
-    return options;
-  }
-
-  private static String source(Configuration conf, String key) {
-    String[] sources = conf.getPropertySources(key);
-    return sources == null || sources.length == 0 ? "Hadoop's configuration" : sources[sources.length - 1];
+  /** Longest wait for room to send, in milliseconds, of those who cannot say: a socket has no such setting. */
+  int writeTimeout() {
+    return writeTimeout;
   }
 
   // Fallback.
@@ -181,42 +77,21 @@ final class RdmaHdfs {
     return required;
   }
 
-  /** Longest wait for room to send, in milliseconds, of those who cannot say: a socket has no such setting. */
-  int writeTimeout() {
-    return writeTimeout;
-  }
-
   /** Whether this DataNode, "address:port", is known not to take our greeting. */
   static boolean isPlain(String server) {
-    Long until = PLAIN.get(server);
-    if (until == null) {
-      return false;
-    }
-    if (System.nanoTime() - until < 0) {
-      return true;
-    }
-    PLAIN.remove(server, until);
-    return false;
+    return FALLBACKS.isPlain(server);
   }
 
   void rememberPlain(String server) {
-    if (PLAIN.size() >= PEERS_REMEMBERED) {
-      PLAIN.clear();
-    }
-    PLAIN.put(server, System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(remember));
+    FALLBACKS.remember(server, remember);
   }
 
   static void forgetPlain() {
-    PLAIN.clear();
+    FALLBACKS.forget();
   }
 
   /** Logs a fallback, once for each DataNode and cause. */
   static void sayOnce(String server, String text) {
-    if (SAID.size() >= PEERS_REMEMBERED) {
-      SAID.clear();
-    }
-    if (!text.equals(SAID.put(server, text))) {
-      LOG.warn(text);
-    }
+    FALLBACKS.sayOnce(server, text);
   }
 }
