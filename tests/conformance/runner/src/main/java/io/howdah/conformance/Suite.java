@@ -28,8 +28,7 @@ enum Suite {
     @Override
     List<String> options(ClassList.Entry entry, Path work) {
       List<String> options = hadoopOptions(work);
-      options.add("-Dconformance.rpc=" + (entry.offline ? "none" : "engine"));
-      options.add("-Dconformance.rpc.sockets=" + entry.sockets);
+      demandEngine(options, "conformance.rpc", entry);
       return options;
     }
 
@@ -44,7 +43,7 @@ enum Suite {
     @Override
     List<String> options(ClassList.Entry entry, Path work) {
       List<String> options = hadoopOptions(work);
-      options.add("-Dconformance.hdfs=" + (entry.offline ? "none" : "engine"));
+      demandEngine(options, "conformance.hdfs", entry);
       return options;
     }
 
@@ -115,6 +114,12 @@ enum Suite {
     options.add("-Dhadoop.log.dir=" + work.resolve("log"));
     options.add("-Dtest.cache.data=" + work.resolve("test/cache"));
     return options;
+  }
+
+  /** What the harness is to look for when the class has run. */
+  private static void demandEngine(List<String> options, String name, ClassList.Entry entry) {
+    options.add("-D" + name + "=" + (entry.offline ? "none" : "engine"));
+    options.add("-D" + name + ".sockets=" + entry.sockets);
   }
 
   private static void forgetHadoop(Map<String, String> environment) {
