@@ -89,6 +89,17 @@ static void adopt_fresh(struct hd_comm *comm)
     pthread_mutex_unlock(&comm->lock);
 }
 
+#define LAST_WORDS 4096 /* turns: more frames than can be under way */
+
+/* What it sent before it went. A turn need not take all that there is. */
+static void take_last_words(struct hd_link *link)
+{
+    hd_link_progress(link);
+    for (int i = 0; i < LAST_WORDS && hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep);
+         i++)
+        hd_link_progress(link);
+}
+
 /* Nothing may come on the guard but its end. */
 static void guard_event(struct hd_comm *comm, struct hd_link *link)
 {
@@ -102,7 +113,7 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
     if (n > 0) {
         hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
     } else if (hd_link_usable(link)) {
-        hd_link_progress(link); /* what it sent before it went */
+        take_last_words(link);
         bool retired = link->state == HD_LINK_RETIRED;
         hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
                      err ? strerror(err) : "closed");
