@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Block data over the engine on a local cluster: forced for the whole demo, mixed with a tree that knows nothing of it, and
-# with DataNodes that die. What went where is told by the daemons' own counters, never by the absence of an error.
+# Block data over the engine on a local cluster: with DataNodes that die, and mixed with a tree that knows nothing of it.
+# What went where is told by the daemons' own counters, never by the absence of an error. (The demo: rpc-forced.bats.)
 
 bats_require_minimum_version 1.5.0
 
@@ -17,40 +17,7 @@ setup() {
 
 teardown() {
     [ -z "${OTHER:-}" ] || kill "$OTHER" 2>/dev/null || true
-    for dir in "$DIR" "$BATS_TEST_TMPDIR/demo/cluster"; do
-        [ ! -d "$dir" ] || cluster stop --dir "$dir"
-    done
-}
-
-# count DIR DAEMON COUNTER: a counter of block data over the engine, from the daemon's metrics; 0 if it keeps none.
-count() {
-    local port
-    port=$(sed -n "s/^port\.$2\.http=//p" "$1/cluster.properties")
-    python3 - "$port" "$3" <<'PYTHON'
-import json, sys, urllib.request
-port, counter = sys.argv[1:]
-url = f"http://localhost:{port}/jmx?qry=Hadoop:service=*,name=HowdahHdfs"
-with urllib.request.urlopen(url, timeout=30) as answer:
-    beans = json.load(answer)["beans"]
-print(beans[0][counter] if beans else 0)
-PYTHON
-}
-
-# above DIR DAEMON COUNTER NUMBER
-above() {
-    local value
-    value=$(count "$1" "$2" "$3")
-    echo "# $2: $3 $value" >&3
-    [ "$value" -gt "$4" ] || { echo "$2: $3 is $value, not above $4" && return 1; }
-}
-
-# nothing_past DIR DAEMON: no connection of the daemon went over a socket, at either end.
-nothing_past() {
-    local counter value
-    for counter in ClientFallbacks ServerSockets; do
-        value=$(count "$1" "$2" "$counter")
-        [ "$value" -eq 0 ] || { echo "$2: $counter is $value" && return 1; }
-    done
+    [ ! -d "$DIR" ] || cluster stop --dir "$DIR"
 }
 
 # stock COMMAND...: a command of the tree without the engine, on the cluster in DIR.
@@ -69,40 +36,29 @@ data() {
 # holds PATH FILE: the file in HDFS has the local one's bytes.
 holds() { with "$DIR" hdfs dfs -cat "$1" | cmp - "$2"; }
 
-@test "the demo with block data forced over the engine: every DataNode and job uses it, nothing goes past it" {
-    home=$BATS_TEST_TMPDIR/demo
-    mkdir "$BATS_TEST_TMPDIR/text"
-    cat "$ROOT"/docs/*/*.md >"$BATS_TEST_TMPDIR/text/one"
-    run "$HOWDAH" demo --size 20m --dir "$home" --text "$BATS_TEST_TMPDIR/text" --keep "${FORCED[@]}"
-    echo "$output"
-    [ "$status" -eq 0 ]
-    [ "$(field "s['passed']" <"$home/demo.json")" = True ]
-    for daemon in datanode-1 datanode-2 datanode-3; do
-        above "$home/cluster" "$daemon" ServerConnections 0
-        above "$home/cluster" "$daemon" BytesReceived 20000000
-        nothing_past "$home/cluster" "$daemon"
-    done
-    "$HOWDAH" stat "$(pid_of "$home/cluster" datanode-1)" | awk '$1 == "streams.opened" && $2 > 0 { used = 1 } END { exit !used }'
-}
-
 @test "a DataNode that is killed during a write costs no byte, and comes back" {
     cluster start --dir "$DIR" --datanodes 3 --no-yarn "${FORCED[@]}" -D dfs.replication=3 \
-        -D dfs.client.block.write.replace-datanode-on-failure.policy=NEVER
+        -D dfs.client.block.write.replace-datanode-on-failure.policy=NEVER \
+        -D dfs.namenode.replication.pending.timeout-sec=10 # a replica that was asked of the dead DataNode
     file=$(data 24)
-    { head -c 12M "$file" && sleep 5 && tail -c +$((12 * 1024 * 1024 + 1)) "$file"; } |
-        with "$DIR" hdfs dfs -put - written &
+    # The second half waits until the DataNode is dead.
+    {
+        head -c 12M "$file"
+        until [ -e "$BATS_TEST_TMPDIR/killed" ]; do sleep 0.2; done
+        tail -c +$((12 * 1024 * 1024 + 1)) "$file"
+    } | with "$DIR" hdfs dfs -put - written &
     writer=$!
-    begun() { [ "$(count "$DIR" datanode-2 BytesReceived)" -gt 5000000 ]; }
-    wait_until 120 begun
+    above 5000000 "$DIR" datanode-2 HowdahHdfs BytesReceived
     kill -9 "$(pid_of "$DIR" datanode-2)"
+    touch "$BATS_TEST_TMPDIR/killed"
     wait "$writer"
     holds written "$file"
     cluster start --dir "$DIR"
     healthy() { with "$DIR" hdfs fsck /user | grep -q "Under-replicated blocks:[[:space:]]*0 "; }
     wait_until 180 healthy
     holds written "$file"
-    for daemon in datanode-1 datanode-2 datanode-3; do nothing_past "$DIR" "$daemon"; done
-    above "$DIR" datanode-2 BytesReceived 0
+    nothing_past "$DIR" HowdahHdfs datanode-{1,2,3}
+    above 0 "$DIR" datanode-2 HowdahHdfs BytesReceived
 }
 
 @test "clients and DataNodes that know nothing of the engine share a cluster with those that do" {
@@ -112,8 +68,8 @@ holds() { with "$DIR" hdfs dfs -cat "$1" | cmp - "$2"; }
     holds stock "$file"
     with "$DIR" hdfs dfs -put "$file" ours
     stock hdfs dfs -cat ours | cmp - "$file"
-    above "$DIR" datanode-1 ServerSockets 0
-    above "$DIR" datanode-1 ServerConnections 0
+    above 0 "$DIR" datanode-1 HowdahHdfs ServerSockets
+    above 0 "$DIR" datanode-1 HowdahHdfs ServerConnections
 
     # The second DataNode becomes one of stock Hadoop's, with the same folder and ports.
     kill "$(pid_of "$DIR" datanode-2)"

@@ -1,6 +1,7 @@
 package org.apache.hadoop.hdfs.net;
 
 import io.howdah.engine.EngineStream;
+import io.howdah.engine.LinkException;
 import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.IOException;
@@ -21,6 +22,8 @@ import org.apache.hadoop.util.DirectBufferPool;
 final class RdmaInput extends InputStream implements ReadableByteChannel {
   /** Less is read into a buffer of ours, which costs a copy; more is taken as the message that it is. */
   private static final int ROOM = 4096;
+  /** ECONNRESET. */
+  private static final int PEER_GONE = 104;
   private static final DirectBufferPool ROOMS = new DirectBufferPool();
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
 
@@ -145,6 +148,12 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
       } catch (NoSuchServiceException e) {
         gone.run();
         throw e;
+      } catch (LinkException e) {
+        if (e.errno() != PEER_GONE) {
+          throw e;
+        }
+        RdmaHdfs.LOG.debug("The stream of {} ends", remote, e);
+        return -1; // as a socket when the peer's process ends: who expects more will miss it
       }
       if (n != 0) {
         received.incr(Math.max(0, n));
