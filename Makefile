@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
-.PHONY: bench-engine bench-rpc bench-stock deb rpm repo test-packages package-table clean
+.PHONY: bench-engine bench-hdfs bench-rpc bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,9 @@ conformance: stock ## run upstream's own tests against our jars
 
 bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine
+
+bench-hdfs: stock ## compare HDFS over the engine with stock Hadoop's, build/bench/hdfs.json
+	@ci/bench-hdfs
 
 bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench/rpc.json
 	@ci/bench-rpc

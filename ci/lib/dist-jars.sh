@@ -137,8 +137,8 @@ add_our_jars() {
             howdah-*)
                 put "$jar" "$1/share/howdah"
                 ln -s "../share/howdah/$name" "$1/jars/$name"
-                # The rebuilt hadoop-common does not work without these two, so they are found wherever it is.
-                case $name in howdah-engine-* | howdah-rpc-*) ln -s "../../../howdah/$name" "$1/share/hadoop/common/lib/" ;; esac
+                # The rebuilt modules of Hadoop do not work without these, so they are found wherever hadoop-common is.
+                case $name in howdah-engine-* | howdah-rpc-* | howdah-hdfs-*) ln -s "../../../howdah/$name" "$1/share/hadoop/common/lib/" ;; esac
                 ;;
             *) put "$jar" "$1/share/howdah/lib" ;;
         esac

@@ -12,7 +12,7 @@ setup_file() {
     mkdir "$BATS_FILE_TMPDIR/classes"
     "$JAVA_HOME/bin/javac" -proc:none -d "$BATS_FILE_TMPDIR/classes" -cp "$(echo "$build"/hadoop/junit-*.jar)" \
         "$root"/tests/conformance/runner/src/test/fixtures/fixture/*.java \
-        "$root"/tests/conformance/runner/src/test/fixtures/org/apache/hadoop/ipc/*.java
+        "$root"/tests/conformance/runner/src/test/fixtures/org/apache/hadoop/{ipc,hdfs/net}/*.java
 }
 
 setup() {
@@ -184,6 +184,18 @@ fixture.CallsOver quick 1 offline'
     conformance 'fixture.CallsPast quick 1 sockets=2'
     [ "$status" -eq 1 ]
     has '1 ends of RPC connections did not go over the engine, 1 did; listed are 2'
+}
+
+@test "with block data forced over the engine the counters of HDFS decide, not those of RPC" {
+    suite=hdfs-forced
+    conformance 'fixture.WritesPast quick 1
+fixture.CallsOver quick 1'
+    [ "$status" -eq 1 ]
+    has 'fixture.WritesPast (engine): 1 ends of block data connections did not go over the engine, 2 did'
+    has 'fixture.CallsOver (engine): no block data connection went over the engine'
+    last_line_is '2 passed, 2 failed, 0 skipped'
+    conformance 'fixture.WritesPast quick 1 sockets=1'
+    [ "$status" -eq 0 ]
 }
 
 @test "stock jars are not asked for what needs the engine" {

@@ -54,19 +54,43 @@ with() (
     "$TREE/bin/$1" "${@:2}"
 )
 
-# rpc DIR DAEMON COUNTER: a counter of RPC over the engine, from the daemon's metrics; 0 if it keeps none.
-rpc() {
+# metric DIR DAEMON SOURCE COUNTER: a counter of the daemon's metrics; 0 if it keeps none. What JMX shows may be ten seconds old.
+metric() {
     local port
     port=$(sed -n "s/^port\.$2\.http=//p" "$1/cluster.properties")
-    python3 - "$port" "$3" <<'PYTHON'
+    python3 - "$port" "$3" "$4" <<'PYTHON'
 import json, sys, urllib.request
-port, counter = sys.argv[1:]
-url = f"http://localhost:{port}/jmx?qry=Hadoop:service=*,name=HowdahRpc"
+port, source, counter = sys.argv[1:]
+url = f"http://localhost:{port}/jmx?qry=Hadoop:service=*,name={source}"
 with urllib.request.urlopen(url, timeout=30) as answer:
     beans = json.load(answer)["beans"]
 print(beans[0][counter] if beans else 0)
 PYTHON
 }
+
+more_than() { [ "$(metric "${@:2}")" -gt "$1" ]; }
+
+# above NUMBER DIR DAEMON SOURCE COUNTER: the counter is or becomes so.
+above() {
+    wait_until 60 more_than "$@" || { echo "$3: $5 is $(metric "${@:2}"), not above $1" && return 1; }
+    echo "# $3: $5 $(metric "${@:2}")" >&3
+}
+
+# nothing_past DIR SOURCE DAEMON...: no connection of these went over a socket, at either end.
+nothing_past() {
+    local daemon counter count counters=(ClientFallbacks ServerSockets)
+    [ "$2" != HowdahRpc ] || counters+=(ClientSockets)
+    sleep 11 # what JMX shows now may be as old
+    for daemon in "${@:3}"; do
+        for counter in "${counters[@]}"; do
+            count=$(metric "$1" "$daemon" "$2" "$counter")
+            [ "$count" -eq 0 ] || { echo "$daemon: $counter is $count" && return 1; }
+        done
+    done
+}
+
+# rpc DIR DAEMON COUNTER: of RPC over the engine.
+rpc() { metric "$1" "$2" HowdahRpc "$3"; }
 
 positive() { [ "$(rpc "$@")" -gt 0 ]; }
 

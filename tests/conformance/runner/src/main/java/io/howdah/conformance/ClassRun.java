@@ -1,7 +1,7 @@
 package io.howdah.conformance;
 
+import io.howdah.conformance.harness.EngineCheck;
 import io.howdah.conformance.harness.Events;
-import io.howdah.conformance.harness.RpcCheck;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
@@ -27,7 +27,7 @@ import java.util.jar.JarFile;
 final class ClassRun {
   static final String WHOLE_CLASS = "(class)";
   /** What the harness adds to a class of a suite that forces RPC over the engine: did it go there? */
-  static final String ENGINE = RpcCheck.NAME;
+  static final String ENGINE = EngineCheck.NAME;
   private static final long DUMP_SECONDS = 3;
 
   private final Conformance.Setup setup;

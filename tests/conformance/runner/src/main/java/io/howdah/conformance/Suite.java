@@ -28,8 +28,22 @@ enum Suite {
     @Override
     List<String> options(ClassList.Entry entry, Path work) {
       List<String> options = hadoopOptions(work);
-      options.add("-Dconformance.rpc=" + (entry.offline ? "none" : "engine"));
-      options.add("-Dconformance.rpc.sockets=" + entry.sockets);
+      demandEngine(options, "conformance.rpc", entry);
+      return options;
+    }
+
+    @Override
+    void environment(Map<String, String> environment, Path tree, Path work, String classPath) {
+      forgetHadoop(environment);
+    }
+  },
+
+  /** Hadoop's once more, with block data forced over the engine. */
+  HDFS_FORCED("hdfs-forced", Places.HADOOP) {
+    @Override
+    List<String> options(ClassList.Entry entry, Path work) {
+      List<String> options = hadoopOptions(work);
+      demandEngine(options, "conformance.hdfs", entry);
       return options;
     }
 
@@ -102,13 +116,19 @@ enum Suite {
     return options;
   }
 
+  /** What the harness is to look for when the class has run. */
+  private static void demandEngine(List<String> options, String name, ClassList.Entry entry) {
+    options.add("-D" + name + "=" + (entry.offline ? "none" : "engine"));
+    options.add("-D" + name + ".sockets=" + entry.sockets);
+  }
+
   private static void forgetHadoop(Map<String, String> environment) {
     environment.keySet().removeIf(name -> name.matches("(HADOOP|YARN|HDFS|MAPRED)_.*"));
   }
 
   /** The suite whose classes and jars this one runs with another configuration; itself if it is none of that kind. */
   Suite base() {
-    return this == RPC_FORCED ? HADOOP : this;
+    return this == RPC_FORCED || this == HDFS_FORCED ? HADOOP : this;
   }
 
   /**

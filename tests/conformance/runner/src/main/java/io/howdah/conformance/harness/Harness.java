@@ -26,7 +26,7 @@ public final class Harness {
     } else {
       JUnitTests.run(tests, only(), events);
     }
-    RpcCheck.run(System.getProperty("conformance.rpc"), only().isEmpty(), events);
+    EngineCheck.run(only().isEmpty(), events);
     events.done();
     Runtime.getRuntime().halt(0);
   }

@@ -1,0 +1,159 @@
+"""HDFS over the engine against stock Hadoop's: latency, throughput, TestDFSIO and processor time.
+
+Each round runs one side, then the other, the order changing from round to round, each on a fresh cluster of the same shape:
+three DataNodes on this machine, replication 3, short-circuit reads off, data on the medium that is asked for.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+
+import report
+import stock
+
+ENGINE = ("dfs.rdma.enabled=true", "dfs.rdma.required=true")
+# What the issue asks for: how many times better, by measure.
+TARGETS = {
+    ("latency", "write"): 1 / 0.6,
+    ("latency", "random"): 2.0,
+    ("throughput", "dfsio write"): 2.06,
+    ("throughput", "dfsio read"): 1.5,
+}
+MEDIA = {"tmpfs": "/dev/shm", "disk": None}
+CPU_DAEMONS = ("namenode", "datanode-1", "datanode-2", "datanode-3")
+
+
+class Cluster:
+    """A cluster of one side, from its start to its stop."""
+
+    def __init__(self, tree, folder, settings):
+        self.tree = tree
+        self.folder = os.path.join(folder, "c")
+        self.settings = [word for setting in settings for word in ("-D", setting)]
+        self.site = dict(HADOOP_CONF_DIR=os.path.join(self.folder, "conf"))
+
+    def __enter__(self):
+        self.tree.run("howdah", "cluster", "start", "--dir", self.folder, "--datanodes", "3", *self.settings)
+        return self
+
+    def __exit__(self, *_):
+        self.tree.run("howdah", "cluster", "stop", "--dir", self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def cpu_seconds(self):
+        """Processor time that the HDFS daemons have had."""
+        total = 0
+        for daemon in CPU_DAEMONS:
+            with open(os.path.join(self.folder, "run", daemon + ".pid")) as file:
+                pid = file.read().split()[0]
+            with open("/proc/%s/stat" % pid) as file:
+                fields = file.read().rpartition(")")[2].split()
+            total += int(fields[11]) + int(fields[12])
+        return total / os.sysconf("SC_CLK_TCK")
+
+
+def figures_of(samples):
+    """The benchmark's samples as {(measure, case): (unit, better, figure)}."""
+    figures = {}
+    for sample in samples:
+        name, values, clients = sample["measure"], sample["values"], sample["clients"]
+        if name == "random":
+            figures["latency", "random"] = ("ms", "lower", values["mean"])
+            figures["latency p99", "random"] = ("ms", "lower", values["p99"])
+        elif clients == 1 and "mb_s" not in values:
+            figures["latency", name] = ("ms", "lower", values["mean"])
+        else:
+            case = "%d %s" % (clients, name)
+            figures["throughput", case] = ("MB/s", "higher", values["mb_s"])
+            for percentile in ("p50", "p99"):
+                figures["latency " + percentile, case] = ("ms", "lower", values[percentile])
+    return figures
+
+
+def dfsio(cluster, megabytes):
+    """TestDFSIO's throughput, MB/s a task."""
+    tree = cluster.tree
+    jars = [os.path.join(tree.home, "share", "hadoop", "tests", name) for name in os.listdir(tree.home + "/share/hadoop/tests")]
+    job = ["hadoop", "jar", tree.jar("tests/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
+    figures = {}
+    for step in ("write", "read"):
+        shape = ["-nrFiles", "4", "-size", "%dMB" % max(1, megabytes // 4)]
+        printed = tree.run(*job, "-" + step, *shape, HADOOP_CLASSPATH=":".join(jars), **cluster.site)
+        rate = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
+        figures["throughput", "dfsio " + step] = ("MB/s", "higher", rate)
+    return figures
+
+
+def measure(tree, options, medium):
+    """One round of one side."""
+    scratch = tempfile.mkdtemp(prefix="howdah-hdfs-", dir=MEDIA[medium])
+    settings = ["dfs.replication=3", "dfs.client.read.shortcircuit=false"]
+    if tree.name == "ours":
+        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport]
+    try:
+        with Cluster(tree, scratch, settings) as cluster:
+            document = os.path.join(scratch, "figures.json")
+            words = ["--size", options.size, "--client-size", options.client_size, "--clients", options.clients]
+            before = cluster.cpu_seconds()
+            # A client holds up to 8 MB: 64 of them do not fit into the default heap.
+            tree.run("howdah", "bench", "hdfs", *words, "--json", document, HOWDAH_OPTS="-Xmx1g", **cluster.site)
+            spent = cluster.cpu_seconds() - before
+            with open(document) as file:
+                figures = figures_of(json.load(file)["samples"])
+            figures["processor time", "DataNodes"] = ("s", "lower", spent)
+            if options.dfsio:
+                figures.update(dfsio(cluster, options.dfsio))
+            return figures
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--ours", required=True)
+    parser.add_argument("--stock", required=True)
+    parser.add_argument("--java-home", required=True)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of each medium (default 5)")
+    parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
+    parser.add_argument("--media", default="tmpfs,disk", help="where blocks are kept (default tmpfs,disk)")
+    parser.add_argument("--size", default="1g", help="the one client's file (default 1g)")
+    parser.add_argument("--client-size", default="64m", help="the file of each of many clients (default 64m)")
+    parser.add_argument("--clients", default="4,64", help="how many clients at a time (default 4,64)")
+    parser.add_argument("--dfsio", type=int, default=1024, help="MB that TestDFSIO moves; 0 leaves it out (default 1024)")
+    options = parser.parse_args()
+    media = options.media.split(",")
+    if options.rounds < 1 or not set(media) <= set(MEDIA):
+        parser.error("--rounds must be at least 1, --media of %s" % ",".join(MEDIA))
+
+    trees = [stock.Tree("ours", options.ours, options.java_home), stock.Tree("stock", options.stock, options.java_home)]
+    result = report.Report(
+        "hdfs",
+        "stock Hadoop 2.8.1, loopback TCP",
+        options.root,
+        jdk=report.jdk(options.java_home),
+        transport=options.transport,
+        cluster="3 DataNodes, replication 3, one machine",
+        size=options.size,
+    )
+    for medium in media:
+        seen = {}
+        for number in range(options.rounds):
+            for tree in trees if number % 2 == 0 else trees[::-1]:
+                for case, (unit, better, value) in measure(tree, options, medium).items():
+                    seen.setdefault((case, unit, better), {}).setdefault(tree.name, []).append(value)
+                print("%s, round %d of %d, %s" % (medium, number + 1, options.rounds, tree.name), flush=True)
+        for ((kind, case), unit, better), sides in seen.items():
+            result.add(
+                kind, "%s, %s" % (case, medium), unit, better, sides["ours"], sides["stock"], target=TARGETS.get((kind, case))
+            )
+    print(result.write())
+    return 0 if all(row.get("met", True) for row in result.rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

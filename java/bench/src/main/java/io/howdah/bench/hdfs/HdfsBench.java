@@ -1,0 +1,264 @@
+package io.howdah.bench.hdfs;
+
+import com.google.gson.GsonBuilder;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.ParameterException;
+import picocli.CommandLine.Spec;
+
+/** {@code howdah bench hdfs}: what a client of the cluster in the configuration sees of its HDFS. */
+@Command(name = "hdfs", sortOptions = false, abbreviateSynopsis = true,
+    description = "Measures HDFS of the cluster that HADOOP_CONF_DIR names: latency of sequential writes and reads and "
+        + "of random reads, throughput of many clients.")
+public final class HdfsBench implements Callable<Integer> {
+  private static final List<String> MEASURES = Arrays.asList("write", "read", "random", "writers", "readers");
+
+  @Spec private CommandSpec spec;
+
+  @Option(names = "--measure", split = ",", paramLabel = "WHAT", defaultValue = "write,read,random,writers,readers",
+      description = "write, read, random (one client), writers, readers (--clients) (default: all).")
+  private List<String> measures;
+
+  @Option(names = "--size", defaultValue = "256m", description = "Bytes of the one client's file (default: 256m).")
+  private String size;
+
+  @Option(names = "--client-size", defaultValue = "64m", description = "Bytes of each of many clients' (default: 64m).")
+  private String clientSize;
+
+  @Option(names = "--clients", split = ",", defaultValue = "4",
+      description = "Clients at a time, one file each (default: 4).")
+  private List<Integer> clients;
+
+  @Option(names = "--buffer", defaultValue = "1m", description = "Bytes of one write or read (default: 1m).")
+  private String buffer;
+
+  @Option(names = "--block", description = "Bytes of a block (default: the site's).")
+  private String block;
+
+  @Option(names = "--replication", defaultValue = "3", description = "Replicas (default: 3).")
+  private short replication;
+
+  @Option(names = "--part", defaultValue = "4k", description = "Bytes of a random read (default: 4k).")
+  private String part;
+
+  @Option(names = "--random", defaultValue = "2000",
+      description = "Random reads, of which half warm up (default: 2000).")
+  private int random;
+
+  @Option(names = "--warm-up", defaultValue = "1",
+      description = "Times that a file is written and read before (default: 1).")
+  private int warmUp;
+
+  @Option(names = "--folder", defaultValue = "/benchmarks/howdah",
+      description = "Where the files are made; it is removed (default: /benchmarks/howdah).")
+  private String folder;
+
+  @Option(names = "--verify", description = "Compare all that is read with what was written.")
+  private boolean verify;
+
+  @Option(names = {"-D", "--setting"}, paramLabel = "NAME=VALUE", description = "Hadoop's configuration.")
+  private List<String> settings = new ArrayList<>();
+
+  @Option(names = "--json", paramLabel = "FILE", description = "Where to write all figures.")
+  private File json;
+
+  @Option(names = {"-h", "--help"}, usageHelp = true, description = "This text.")
+  private boolean help;
+
+  private final List<HdfsSample> samples = new ArrayList<>();
+  private Configuration conf;
+  private long blockSize;
+
+  @Override
+  public Integer call() throws IOException, InterruptedException {
+    check();
+    conf = configuration();
+    Path home = new Path(folder);
+    try (FileSystem files = FileSystem.newInstance(conf)) {
+      blockSize = block == null ? files.getDefaultBlockSize(home) : bytes("--block", block);
+      try {
+        one(files);
+        for (int count : clients) {
+          many(count);
+        }
+      } finally {
+        files.delete(home, true);
+      }
+    }
+    if (samples.isEmpty()) {
+      throw new IOException("nothing was measured");
+    }
+    print();
+    if (json != null) {
+      write();
+    }
+    return 0;
+  }
+
+  private void check() {
+    for (String measure : measures) {
+      if (!MEASURES.contains(measure)) {
+        throw new ParameterException(spec.commandLine(), "--measure " + measure + ": one of " + MEASURES);
+      }
+    }
+    if (random < 2 || warmUp < 0 || replication < 1 || clients.stream().anyMatch(count -> count < 1 || count > 1024)) {
+      throw new ParameterException(spec.commandLine(),
+          "--random is from 2 on, --warm-up from 0, --replication from 1, --clients from 1 to 1024");
+    }
+  }
+
+  private Configuration configuration() {
+    Configuration made = new Configuration();
+    for (String setting : settings) {
+      int at = setting.indexOf('=');
+      if (at < 1) {
+        throw new ParameterException(spec.commandLine(), "-D " + setting + ": NAME=VALUE was expected");
+      }
+      made.set(setting.substring(0, at), setting.substring(at + 1));
+    }
+    return made;
+  }
+
+  private long bytes(String option, String value) {
+    if (!value.matches("[1-9]\\d{0,9}[kmgKMG]?")) {
+      throw new ParameterException(spec.commandLine(), option + " " + value + ": a number of bytes, or of k, m or g");
+    }
+    int unit = "kmg".indexOf(value.toLowerCase(Locale.ROOT).charAt(value.length() - 1)) + 1;
+    return Long.parseLong(unit == 0 ? value : value.substring(0, value.length() - 1)) << 10 * unit;
+  }
+
+  // One client.
+
+  private void one(FileSystem files) throws IOException {
+    HdfsLoad load = load(files);
+    long length = bytes("--size", size);
+    Path path = new Path(folder, "one");
+    for (int i = 0; i <= warmUp; i++) {
+      boolean counts = i == warmUp;
+      if (measures.contains("write") || measures.contains("read") || measures.contains("random")) {
+        add(counts, "write", load.write(path, length, replication, blockSize));
+      }
+      if (measures.contains("read")) {
+        add(counts, "read", load.read(path, length));
+      }
+    }
+    if (measures.contains("random")) {
+      long[] times = load.readRandom(path, length, (int) bytes("--part", part), random);
+      samples.add(HdfsSample.latency("random", 1, Arrays.copyOfRange(times, random / 2, random)));
+    }
+    files.delete(path, false);
+  }
+
+  private HdfsLoad load(FileSystem files) {
+    return new HdfsLoad(files, (int) bytes("--buffer", buffer), verify);
+  }
+
+  private void add(boolean counts, String measure, long nanos) {
+    if (counts && measures.contains(measure)) {
+      samples.add(HdfsSample.latency(measure, 1, new long[] {nanos}));
+    }
+  }
+
+  // Many clients.
+
+  private interface Work {
+    long run(HdfsLoad load, Path path) throws IOException;
+  }
+
+  private void many(int count) throws IOException, InterruptedException {
+    long length = bytes("--client-size", clientSize);
+    if (!measures.contains("writers") && !measures.contains("readers")) {
+      return;
+    }
+    together("writers", count, length, (load, path) -> load.write(path, length, replication, blockSize));
+    if (measures.contains("readers")) {
+      together("readers", count, length, (load, path) -> load.read(path, length));
+    }
+  }
+
+  /** Each client has a file system, and so connections, of its own. */
+  private void together(String measure, int count, long length, Work work) throws IOException, InterruptedException {
+    ExecutorService threads = Executors.newFixedThreadPool(count);
+    CyclicBarrier begin = new CyclicBarrier(count + 1);
+    List<Future<Long>> running = new ArrayList<>();
+    List<FileSystem> systems = new ArrayList<>();
+    try {
+      for (int i = 0; i < count; i++) {
+        FileSystem files = FileSystem.newInstance(conf);
+        systems.add(files);
+        Path path = new Path(folder, "many-" + i);
+        running.add(threads.submit(() -> {
+          HdfsLoad load = load(files);
+          begin.await();
+          return work.run(load, path);
+        }));
+      }
+      begin.await();
+      long start = System.nanoTime();
+      long[] times = new long[count];
+      for (int i = 0; i < count; i++) {
+        times[i] = running.get(i).get();
+      }
+      long nanos = System.nanoTime() - start;
+      if (measures.contains(measure)) {
+        samples.add(HdfsSample.throughput(measure, count, count * length, nanos, times));
+      }
+    } catch (ExecutionException | java.util.concurrent.BrokenBarrierException e) {
+      throw new IOException(measure + ": " + (e.getCause() == null ? e : e.getCause()), e);
+    } finally {
+      threads.shutdownNow();
+      for (FileSystem files : systems) {
+        files.close();
+      }
+    }
+  }
+
+  // What came out.
+
+  private void print() {
+    System.out.printf("%-8s %8s %12s %12s %12s %12s %10s%n", "measure", "clients", "mean ms", "p50 ms", "p99 ms",
+        "max ms", "MB/s");
+    for (HdfsSample sample : samples) {
+      Map<String, Double> values = sample.values;
+      System.out.printf(Locale.ROOT, "%-8s %8d %12.3f %12.3f %12.3f %12.3f %10s%n", sample.measure, sample.clients,
+          values.get("mean"), values.get("p50"), values.get("p99"), values.get("max"),
+          values.containsKey("mb_s") ? String.format(Locale.ROOT, "%.1f", values.get("mb_s")) : "");
+    }
+  }
+
+  private void write() throws IOException {
+    Map<String, Object> document = new LinkedHashMap<>();
+    document.put("name", "hdfs");
+    Map<String, Object> conditions = new LinkedHashMap<>();
+    conditions.put("bytes", bytes("--size", size));
+    conditions.put("client_bytes", bytes("--client-size", clientSize));
+    conditions.put("buffer", bytes("--buffer", buffer));
+    conditions.put("block", blockSize);
+    conditions.put("replication", replication);
+    conditions.put("part", bytes("--part", part));
+    document.put("conditions", conditions);
+    document.put("samples", samples);
+    String text = new GsonBuilder().setPrettyPrinting().create().toJson(document) + "\n";
+    Files.write(json.toPath(), text.getBytes(StandardCharsets.UTF_8));
+  }
+}

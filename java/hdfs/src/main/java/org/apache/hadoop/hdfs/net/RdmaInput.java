@@ -1,0 +1,191 @@
+package org.apache.hadoop.hdfs.net;
+
+import io.howdah.engine.EngineStream;
+import io.howdah.engine.LinkException;
+import io.howdah.engine.NoSuchServiceException;
+import io.howdah.engine.RegisteredBuffer;
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ReadableByteChannel;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.metrics2.lib.MutableCounterLong;
+import org.apache.hadoop.util.DirectBufferPool;
+
+/**
+ * The bytes that come over a stream, with a socket's timeout and interrupts. Large messages are read where they
+ * arrived. One thread at a time reads; any may close.
+ */
+final class RdmaInput extends InputStream implements ReadableByteChannel {
+  /** Less is read into a buffer of ours, which costs a copy; more is taken as the message that it is. */
+  private static final int ROOM = 4096;
+  /** ECONNRESET. */
+  private static final int PEER_GONE = 104;
+  private static final DirectBufferPool ROOMS = new DirectBufferPool();
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  private final EngineStream stream;
+  private final String remote;
+  private final Runnable gone;
+  private final MutableCounterLong received = RdmaMetrics.get().bytesReceived();
+  private ByteBuffer room;
+  private RegisteredBuffer message;
+  private ByteBuffer rest = NOTHING;
+  private boolean closed;
+  private volatile int timeout;
+
+  /**
+   * Takes the reading side.
+   *
+   * @param gone called if the peer turns out to have no such service any more
+   */
+  RdmaInput(EngineStream stream, String remote, Runnable gone) {
+    this.stream = stream;
+    this.remote = remote;
+    this.gone = gone;
+  }
+
+  /** Longest wait for the next byte, in milliseconds; 0 waits for ever. */
+  void setTimeout(int millis) {
+    timeout = Math.max(0, millis);
+  }
+
+  int getTimeout() {
+    return timeout;
+  }
+
+  // Reading.
+
+  @Override
+  public synchronized int read() throws IOException {
+    return fill() ? rest.get() & 0xff : -1;
+  }
+
+  @Override
+  public synchronized int read(byte[] to, int offset, int length) throws IOException {
+    if (length == 0) {
+      return 0;
+    }
+    if (!fill()) {
+      return -1;
+    }
+    int n = Math.min(length, rest.remaining());
+    rest.get(to, offset, n);
+    return n;
+  }
+
+  @Override
+  public synchronized int read(ByteBuffer to) throws IOException {
+    if (!to.hasRemaining()) {
+      return 0;
+    }
+    if (!rest.hasRemaining() && to.isDirect() && to.remaining() >= ROOM) {
+      drop();
+      return await(to);
+    }
+    if (!fill()) {
+      return -1;
+    }
+    ByteBuffer part = rest.duplicate();
+    part.limit(part.position() + Math.min(to.remaining(), rest.remaining()));
+    int n = part.remaining();
+    to.put(part);
+    rest.position(rest.position() + n);
+    return n;
+  }
+
+  @Override
+  public synchronized int available() throws IOException {
+    return rest.remaining() + stream.available();
+  }
+
+  /** Sees to it that there is something to read. @return false at the end */
+  private boolean fill() throws IOException {
+    if (rest.hasRemaining()) {
+      return true;
+    }
+    drop();
+    if (stream.available() >= ROOM) {
+      message = stream.tryReceive();
+      if (message != null && message.length() > 0) {
+        rest = message.buffer();
+        received.incr(message.length());
+        return true;
+      }
+      drop();
+    }
+    if (closed) {
+      throw new ClosedChannelException();
+    }
+    if (room == null) {
+      room = ROOMS.getBuffer(ROOM);
+    }
+    room.clear();
+    int n = await(room);
+    room.flip();
+    rest = room;
+    return n > 0;
+  }
+
+  private void drop() {
+    rest = NOTHING;
+    if (message != null) {
+      message.release();
+      message = null;
+    }
+  }
+
+  private int await(ByteBuffer to) throws IOException {
+    long millis = timeout;
+    long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
+    for (;;) {
+      int n;
+      try {
+        n = stream.await(to, millis == 0 ? -1 : Math.max(1, deadline - System.nanoTime()));
+      } catch (NoSuchServiceException e) {
+        gone.run();
+        throw e;
+      } catch (LinkException e) {
+        if (e.errno() != PEER_GONE) {
+          throw e;
+        }
+        RdmaHdfs.LOG.debug("The stream of {} ends", remote, e);
+        return -1; // as a socket when the peer's process ends: who expects more will miss it
+      }
+      if (n != 0) {
+        received.incr(Math.max(0, n));
+        return n;
+      }
+      if (Thread.currentThread().isInterrupted()) {
+        throw new InterruptedIOException("Interrupted while waiting for " + remote + " over the engine");
+      }
+      if (millis != 0 && System.nanoTime() - deadline >= 0) {
+        throw new SocketTimeoutException(millis + " millis timeout while waiting for " + remote + " over the engine");
+      }
+    }
+  }
+
+  // The end.
+
+  @Override
+  public boolean isOpen() {
+    return stream.isOpen();
+  }
+
+  /** Closes the stream, both ways. */
+  @Override
+  public void close() throws IOException {
+    stream.close(); // sends a reader away, so that the lock becomes free
+    synchronized (this) {
+      closed = true;
+      drop();
+      if (room != null) {
+        ROOMS.returnBuffer(room);
+        room = null;
+      }
+    }
+  }
+}

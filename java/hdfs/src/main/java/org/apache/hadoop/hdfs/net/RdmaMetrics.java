@@ -1,0 +1,73 @@
+package org.apache.hadoop.hdfs.net;
+
+import org.apache.hadoop.metrics2.annotation.Metric;
+import org.apache.hadoop.metrics2.annotation.Metrics;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.apache.hadoop.metrics2.lib.MutableCounterLong;
+
+/** What the process did about block data over the engine, beside DataNodeMetrics. Thread-safe. */
+@Metrics(name = RdmaMetrics.NAME, about = "Block data over the engine", context = "dfs")
+public final class RdmaMetrics {
+  static final String NAME = "HowdahHdfs";
+  private static RdmaMetrics instance;
+
+  // CHECKSTYLE would have these final: metrics2 sets them.
+  @Metric("Connections to DataNodes made over the engine")
+  private MutableCounterLong clientConnections;
+  @Metric("Connections to DataNodes that went on over a socket although the engine was enabled")
+  private MutableCounterLong clientFallbacks;
+  @Metric("Greetings that DataNodes of the process saw")
+  private MutableCounterLong serverGreetings;
+  @Metric("Greetings that ended without a link")
+  private MutableCounterLong serverGreetingsFailed;
+  @Metric("Connections that DataNodes of the process took over the engine")
+  private MutableCounterLong serverConnections;
+  @Metric("Connections that DataNodes of the process took over sockets although the engine was enabled")
+  private MutableCounterLong serverSockets;
+  @Metric("Bytes sent over the engine")
+  private MutableCounterLong bytesSent;
+  @Metric("Bytes received over the engine")
+  private MutableCounterLong bytesReceived;
+
+  RdmaMetrics() {
+  }
+
+  static synchronized RdmaMetrics get() {
+    if (instance == null) {
+      instance = DefaultMetricsSystem.instance().register(NAME, "Block data over the engine", new RdmaMetrics());
+    }
+    return instance;
+  }
+
+  MutableCounterLong clientConnections() {
+    return clientConnections;
+  }
+
+  MutableCounterLong clientFallbacks() {
+    return clientFallbacks;
+  }
+
+  MutableCounterLong serverGreetings() {
+    return serverGreetings;
+  }
+
+  MutableCounterLong serverGreetingsFailed() {
+    return serverGreetingsFailed;
+  }
+
+  MutableCounterLong serverConnections() {
+    return serverConnections;
+  }
+
+  MutableCounterLong serverSockets() {
+    return serverSockets;
+  }
+
+  MutableCounterLong bytesSent() {
+    return bytesSent;
+  }
+
+  MutableCounterLong bytesReceived() {
+    return bytesReceived;
+  }
+}

@@ -1,0 +1,65 @@
+package org.apache.hadoop.hdfs.net;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import javax.net.SocketFactory;
+import org.apache.hadoop.conf.Configuration;
+
+/** Makes the sockets of DFSClient, from the factory that the site has chosen. Thread-safe. */
+public final class RdmaSocketFactory extends SocketFactory {
+  private final RdmaHdfs rdma;
+  private final SocketFactory ordinary;
+
+  private RdmaSocketFactory(RdmaHdfs rdma, SocketFactory ordinary) {
+    this.rdma = rdma;
+    this.ordinary = ordinary;
+  }
+
+  /**
+   * The factory for a client.
+   *
+   * @return the given one if the engine is not enabled
+   * @throws IOException if the configuration is not valid, or the engine is required and can't be used
+   */
+  public static SocketFactory of(Configuration conf, SocketFactory ordinary) throws IOException {
+    RdmaHdfs rdma = RdmaHdfs.of(conf);
+    if (rdma == null) {
+      return ordinary;
+    }
+    RdmaHdfs.check(conf);
+    return new RdmaSocketFactory(rdma, ordinary);
+  }
+
+  @Override
+  public Socket createSocket() {
+    return new RdmaSocket(rdma, ordinary::createSocket);
+  }
+
+  @Override
+  public Socket createSocket(String host, int port) throws IOException {
+    return createSocket(InetAddress.getByName(host), port);
+  }
+
+  @Override
+  public Socket createSocket(String host, int port, InetAddress localHost, int localPort) throws IOException {
+    return createSocket(InetAddress.getByName(host), port, localHost, localPort);
+  }
+
+  @Override
+  public Socket createSocket(InetAddress host, int port) throws IOException {
+    Socket socket = createSocket();
+    socket.connect(new InetSocketAddress(host, port));
+    return socket;
+  }
+
+  @Override
+  public Socket createSocket(InetAddress address, int port, InetAddress localAddress, int localPort)
+      throws IOException {
+    Socket socket = createSocket();
+    socket.bind(new InetSocketAddress(localAddress, localPort));
+    socket.connect(new InetSocketAddress(address, port));
+    return socket;
+  }
+}

@@ -1,0 +1,321 @@
+package org.apache.hadoop.hdfs.net;
+
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.bytes;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.forced;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.off;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.on;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.read;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.readDirect;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.write;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.howdah.engine.Engine;
+import java.io.IOException;
+import java.net.Socket;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DFSTestUtil;
+import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/** Block data over the engine, and beside it. */
+@Timeout(900)
+class RdmaHdfsTest {
+  private static final int MB = 1 << 20;
+  private static final byte[] MAGIC = {(byte) 0x8e, 'H', 'O', 'W', 'D', '\r', '\n', 0x1a};
+
+  @Test
+  void whatIsWrittenIsRead() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, forced()); FileSystem fs = hdfs.client(forced())) {
+      long total = 0;
+      for (int size : new int[] {0, 1, 511, 512, 513, 4095, 65_016, 65_536, 65_537, MB, MB + 1, 5 * MB + 12_345}) {
+        Path path = write(fs, size, 3);
+        assertThat(read(fs, path, size)).isEqualTo(bytes(size));
+        assertThat(readDirect(fs, path, size)).isEqualTo(bytes(size));
+        total += size;
+      }
+      hdfs.assertOverTheEngineOnly();
+      // Three hops there, two reads back.
+      assertThat(hdfs.sent()).isGreaterThan(5 * total);
+      assertThat(hdfs.received()).isGreaterThan(5 * total);
+    }
+    assertThat(Engine.leaks()).isZero();
+  }
+
+  @Test
+  void anyPartCanBeRead() throws Exception {
+    int size = 3 * MB + 77;
+    byte[] expected = bytes(size);
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(2, forced()); FileSystem fs = hdfs.client(forced())) {
+      Path path = write(fs, size, 2);
+      Random random = new Random(1);
+      try (FSDataInputStream in = fs.open(path)) {
+        for (int i = 0; i < 300; i++) {
+          int at = random.nextInt(size);
+          byte[] part = new byte[Math.min(size - at, random.nextInt(i % 10 == 0 ? MB : 5000))];
+          if (i % 2 == 0) {
+            in.readFully(at, part);
+          } else {
+            in.seek(at);
+            in.readFully(part);
+          }
+          assertThat(part).isEqualTo(Arrays.copyOfRange(expected, at, at + part.length));
+        }
+      }
+      hdfs.assertOverTheEngineOnly();
+    }
+  }
+
+  @Test
+  void readersSeeWhatWasFlushedAndAppended() throws Exception {
+    byte[] expected = bytes(2 * MB);
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, forced()); FileSystem fs = hdfs.client(forced())) {
+      Path path = new Path("/growing");
+      fs.create(path).close();
+      Random random = new Random(2);
+      int at = 0;
+      while (at < expected.length) {
+        try (FSDataOutputStream out = fs.append(path)) {
+          for (int i = 0; i < 3 && at < expected.length; i++) {
+            int n = Math.min(expected.length - at, 1 + random.nextInt(200_000));
+            out.write(expected, at, n);
+            at += n;
+            if (i % 2 == 0) {
+              out.hflush();
+            } else {
+              out.hsync();
+            }
+            assertThat(read(fs, path, at)).isEqualTo(Arrays.copyOf(expected, at));
+          }
+        }
+      }
+      hdfs.assertOverTheEngineOnly();
+    }
+  }
+
+  @Test
+  void aWriteSurvivesItsDataNodes() throws Exception {
+    byte[] expected = bytes(6 * MB);
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(5, forced()); FileSystem fs = hdfs.client(forced())) {
+      Path path = new Path("/survivor");
+      List<DataNodeProperties> stopped = new ArrayList<>();
+      try (FSDataOutputStream out = fs.create(path, true, 4096, (short) 3, 8 * MB)) {
+        for (int at = 0; at < expected.length; at += MB / 2) {
+          out.write(expected, at, MB / 2);
+          if (at == MB || at == 4 * MB) {
+            out.hflush();
+            stopped.add(hdfs.cluster.stopDataNode(pipeline(fs, path)));
+          }
+        }
+      }
+      assertThat(stopped).hasSize(2).doesNotContainNull();
+      assertThat(read(fs, path, expected.length)).isEqualTo(expected);
+      // They come back on the same ports.
+      for (DataNodeProperties node : stopped) {
+        assertThat(hdfs.cluster.restartDataNode(node, true)).isTrue();
+      }
+      hdfs.cluster.waitActive();
+      DFSTestUtil.waitReplication(fs, path, (short) 3);
+      assertThat(read(fs, path, expected.length)).isEqualTo(expected);
+      assertThat(hdfs.fallbacks()).isZero();
+    }
+  }
+
+  /** A DataNode that holds the file's last block. */
+  private static String pipeline(FileSystem fs, Path path) throws IOException {
+    return fs.getFileBlockLocations(path, 0, 1)[0].getNames()[0];
+  }
+
+  @Test
+  void replicasMoveBetweenDataNodes() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, forced()); FileSystem fs = hdfs.client(forced())) {
+      Path path = write(fs, 3 * MB, 1);
+      long before = hdfs.sent();
+      fs.setReplication(path, (short) 3);
+      DFSTestUtil.waitReplication(fs, path, (short) 3);
+      assertThat(hdfs.sent() - before).isGreaterThan(6L * MB);
+      assertThat(fs.getFileChecksum(path)).isNotNull();
+      assertThat(read(fs, path, 3 * MB)).isEqualTo(bytes(3 * MB));
+      hdfs.assertOverTheEngineOnly();
+    }
+  }
+
+  @Test
+  void encryptedDataIsWrittenAndRead() throws Exception {
+    Configuration conf = forced();
+    conf.setBoolean("dfs.encrypt.data.transfer", true);
+    conf.setBoolean("dfs.block.access.token.enable", true);
+    for (String suite : new String[] {"", "AES/CTR/NoPadding"}) {
+      conf.set("dfs.encrypt.data.transfer.cipher.suites", suite);
+      try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, conf); FileSystem fs = hdfs.client(conf)) {
+        Path path = write(fs, 3 * MB + 5, 3);
+        assertThat(read(fs, path, 3 * MB + 5)).isEqualTo(bytes(3 * MB + 5));
+        assertThat(fs.getFileChecksum(path)).isNotNull();
+        hdfs.assertOverTheEngineOnly();
+      }
+    }
+  }
+
+  @Test
+  void manyClientsAtATime() throws Exception {
+    ExecutorService threads = Executors.newCachedThreadPool();
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, forced()); FileSystem fs = hdfs.client(forced())) {
+      List<Future<Void>> clients = new ArrayList<>();
+      for (int i = 0; i < 16; i++) {
+        int size = MB + i * 10_001;
+        clients.add(threads.submit(() -> {
+          Path path = write(fs, size, 3);
+          for (int n = 0; n < 3; n++) {
+            assertThat(read(fs, path, size)).isEqualTo(bytes(size));
+          }
+          return null;
+        }));
+      }
+      for (Future<Void> client : clients) {
+        client.get(600, TimeUnit.SECONDS);
+      }
+      hdfs.assertOverTheEngineOnly();
+    } finally {
+      threads.shutdownNow();
+    }
+  }
+
+  @Test
+  void aReaderMayGoAwayAtAnyTime() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, forced()); FileSystem fs = hdfs.client(forced())) {
+      Path path = write(fs, 4 * MB, 1);
+      for (int i = 0; i < 50; i++) {
+        try (FSDataInputStream in = fs.open(path)) {
+          in.readFully(new byte[1 + i * 1000]);
+        }
+      }
+      assertThat(read(fs, path, 4 * MB)).isEqualTo(bytes(4 * MB));
+      hdfs.assertOverTheEngineOnly();
+    }
+  }
+
+  // Mixed.
+
+  @Test
+  void aStockClientIsServedByDataNodesWithTheEngine() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, forced()); FileSystem fs = hdfs.client(off())) {
+      Path path = write(fs, 2 * MB, 3);
+      assertThat(read(fs, path, 2 * MB)).isEqualTo(bytes(2 * MB));
+      assertThat(hdfs.sockets()).isPositive();
+      assertThat(hdfs.streams()).isPositive(); // of the pipeline's other hops
+      assertThat(hdfs.fallbacks()).isZero();
+    }
+  }
+
+  @Test
+  void aClientFallsBackForDataNodesWithoutTheEngine() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, off()); FileSystem fs = hdfs.client(on())) {
+      Path path = write(fs, 2 * MB, 3);
+      assertThat(read(fs, path, 2 * MB)).isEqualTo(bytes(2 * MB));
+      assertThat(hdfs.fallbacks()).isPositive();
+      assertThat(hdfs.connections()).isZero();
+    }
+  }
+
+  @Test
+  void dataNodesOfBothKindsMakeOnePipeline() throws Exception {
+    try (RdmaTestCluster hdfs = new RdmaTestCluster(off(), on(), off(), on()); FileSystem fs = hdfs.client(on())) {
+      for (int i = 0; i < 6; i++) {
+        Path path = write(fs, 2 * MB, 3);
+        assertThat(read(fs, path, 2 * MB)).isEqualTo(bytes(2 * MB));
+      }
+      assertThat(hdfs.fallbacks()).isPositive();
+      assertThat(hdfs.streams()).isPositive();
+    }
+  }
+
+  @Test
+  void aClientThatMustNotFallBackNamesTheCause() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, off())) {
+      Path path;
+      try (FileSystem fs = hdfs.client(off())) {
+        path = write(fs, 1000, 1);
+      }
+      Configuration conf = forced();
+      conf.setInt("dfs.client.max.block.acquire.failures", 0);
+      try (FileSystem fs = hdfs.client(conf)) {
+        Socket socket = RdmaSocket.create(conf, true);
+        assertThatThrownBy(() -> socket.connect(hdfs.cluster.getDataNodes().get(0).getXferAddress(), 1000))
+            .isInstanceOf(IOException.class).hasMessageContaining("has to go over the engine and can't")
+            .hasMessageContaining("" + hdfs.cluster.getDataNodes().get(0).getXferPort());
+        assertThatThrownBy(() -> read(fs, path, 1000)).isInstanceOf(IOException.class);
+        assertThatThrownBy(() -> write(fs, 1000, 1)).isInstanceOf(IOException.class);
+      }
+      assertThat(hdfs.connections()).isZero();
+      assertThat(hdfs.fallbacks()).isZero();
+    }
+  }
+
+  // Settings.
+
+  @Test
+  void namesOfHiBDSwitchItOn() throws Exception {
+    Configuration conf = off();
+    assertThat(RdmaHdfs.of(conf)).isNull();
+    conf.setBoolean("hadoop.ib.enabled", true);
+    conf.set("dfs.rdma.hhh.mode", "Default"); // not ours
+    RdmaHdfs.check(conf);
+    assertThat(RdmaHdfs.of(conf)).isNotNull();
+    assertThat(RdmaHdfs.of(conf).isRequired()).isFalse();
+    conf.set("hadoop.rdma.transport", "tcp");
+    assertThat(RdmaHdfs.of(conf)).isNull();
+  }
+
+  @Test
+  void badValuesAreRefused() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(0, off())) {
+      for (String[] setting : Arrays.asList(
+          new String[] {"dfs.rdma.enabled", "yes", "true or false"},
+          new String[] {"dfs.rdma.fallback.remember", "-1", "milliseconds"},
+          new String[] {"dfs.rdma.speed", "high", "there is no option"})) {
+        Configuration conf = on();
+        conf.set(setting[0], setting[1]);
+        assertThatThrownBy(() -> hdfs.client(conf)).isInstanceOf(IOException.class)
+            .hasMessageContaining(setting[0]).hasMessageContaining(setting[2]);
+      }
+    }
+  }
+
+  // Clients that do as they like.
+
+  @Test
+  void garbageCostsOneConnection() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, forced()); FileSystem fs = hdfs.client(forced())) {
+      int port = hdfs.cluster.getDataNodes().get(0).getXferPort();
+      try (Socket idle = new Socket("127.0.0.1", port)) {
+        Random random = new Random(3);
+        for (int i = 0; i < 50; i++) {
+          try (Socket socket = new Socket("127.0.0.1", port)) {
+            byte[] garbage = new byte[1 + random.nextInt(100)];
+            random.nextBytes(garbage);
+            if (i % 2 == 0) { // begins as a greeting
+              System.arraycopy(MAGIC, 0, garbage, 0, Math.min(1 + i % MAGIC.length, garbage.length));
+            }
+            socket.getOutputStream().write(garbage);
+          }
+        }
+        Path path = write(fs, MB, 1);
+        assertThat(read(fs, path, MB)).isEqualTo(bytes(MB));
+        assertThat(idle.isConnected()).isTrue();
+      }
+    }
+  }
+}

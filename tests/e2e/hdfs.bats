@@ -1,0 +1,109 @@
+#!/usr/bin/env bats
+# Block data over the engine on a local cluster: with DataNodes that die, and mixed with a tree that knows nothing of it.
+# What went where is told by the daemons' own counters, never by the absence of an error. (The demo: rpc-forced.bats.)
+
+bats_require_minimum_version 1.5.0
+
+load lib
+
+FORCED=(-D dfs.rdma.enabled=true -D dfs.rdma.required=true -D hadoop.rdma.transport=shm)
+
+setup() {
+    set_up_tree
+    STOCK=$ROOT/build/stock
+    [ -x "$STOCK/bin/hdfs" ] || { echo "there is no $STOCK: make stock" && return 1; }
+    DIR=$BATS_TEST_TMPDIR/c
+}
+
+teardown() {
+    [ -z "${OTHER:-}" ] || kill "$OTHER" 2>/dev/null || true
+    [ ! -d "$DIR" ] || cluster stop --dir "$DIR"
+}
+
+# stock COMMAND...: a command of the tree without the engine, on the cluster in DIR.
+stock() (
+    eval "$(cluster env --dir "$DIR")"
+    unset HADOOP_HOME HADOOP_COMMON_HOME HADOOP_HDFS_HOME HADOOP_YARN_HOME HADOOP_MAPRED_HOME SPARK_HOME
+    "$STOCK/bin/$1" "${@:2}"
+)
+
+# data MEGABYTES: a file of that size, whose every byte counts.
+data() {
+    head -c "$1M" /dev/urandom >"$BATS_TEST_TMPDIR/data"
+    echo "$BATS_TEST_TMPDIR/data"
+}
+
+# holds PATH FILE: the file in HDFS has the local one's bytes.
+holds() { with "$DIR" hdfs dfs -cat "$1" | cmp - "$2"; }
+
+@test "a DataNode that is killed during a write costs no byte, and comes back" {
+    cluster start --dir "$DIR" --datanodes 3 --no-yarn "${FORCED[@]}" -D dfs.replication=3 \
+        -D dfs.client.block.write.replace-datanode-on-failure.policy=NEVER \
+        -D dfs.namenode.replication.pending.timeout-sec=10 # a replica that was asked of the dead DataNode
+    file=$(data 24)
+    # The second half waits until the DataNode is dead.
+    {
+        head -c 12M "$file"
+        until [ -e "$BATS_TEST_TMPDIR/killed" ]; do sleep 0.2; done
+        tail -c +$((12 * 1024 * 1024 + 1)) "$file"
+    } | with "$DIR" hdfs dfs -put - written &
+    writer=$!
+    above 5000000 "$DIR" datanode-2 HowdahHdfs BytesReceived
+    kill -9 "$(pid_of "$DIR" datanode-2)"
+    touch "$BATS_TEST_TMPDIR/killed"
+    wait "$writer"
+    holds written "$file"
+    cluster start --dir "$DIR"
+    healthy() { with "$DIR" hdfs fsck /user | grep -q "Under-replicated blocks:[[:space:]]*0 "; }
+    wait_until 180 healthy
+    holds written "$file"
+    nothing_past "$DIR" HowdahHdfs datanode-{1,2,3}
+    above 0 "$DIR" datanode-2 HowdahHdfs BytesReceived
+}
+
+@test "clients and DataNodes that know nothing of the engine share a cluster with those that do" {
+    cluster start --dir "$DIR" --datanodes 2 --no-yarn -D dfs.rdma.enabled=true -D dfs.replication=2
+    file=$(data 5)
+    stock hdfs dfs -put "$file" stock
+    holds stock "$file"
+    with "$DIR" hdfs dfs -put "$file" ours
+    stock hdfs dfs -cat ours | cmp - "$file"
+    above 0 "$DIR" datanode-1 HowdahHdfs ServerSockets
+    above 0 "$DIR" datanode-1 HowdahHdfs ServerConnections
+
+    # The second DataNode becomes one of stock Hadoop's, with the same folder and ports.
+    kill "$(pid_of "$DIR" datanode-2)"
+    gone() { [ "$(state "$DIR" datanode-2)" = dead ]; }
+    wait_until 60 gone
+    HADOOP_CONF_DIR=$DIR/conf/datanode-2 "$STOCK/bin/hdfs" datanode >"$BATS_TEST_TMPDIR/stock-datanode.log" 2>&1 3>&- &
+    OTHER=$!
+    with "$DIR" hdfs dfs -mkdir -p mixed
+    mixed() {
+        with "$DIR" hdfs dfs -put -f "$file" mixed/file && holds mixed/file "$file" &&
+            with "$DIR" hdfs fsck /user/"$(id -un)"/mixed | grep -q 'Average block replication:[[:space:]]*2'
+    }
+    wait_until 180 mixed
+    kill "$OTHER"
+    wait "$OTHER" || true
+}
+
+@test "with stock DataNodes a client goes on over sockets, and says so once; a forced one refuses" {
+    "$STOCK/bin/howdah" cluster start --dir "$DIR" --datanodes 1 --no-yarn
+    echo 'on stock' >"$BATS_TEST_TMPDIR/file"
+    run --separate-stderr with "$DIR" hdfs dfs -D dfs.rdma.enabled=true -put "$BATS_TEST_TMPDIR/file" fell-back
+    # shellcheck disable=SC2154 # bats's
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'goes over a socket' <<<"$stderr")" -eq 1 ]
+    run with "$DIR" hdfs dfs -D dfs.rdma.enabled=true -cat fell-back
+    [[ $output == *'on stock'* ]]
+    # Forced is: required, or a transport by name.
+    for force in dfs.rdma.required=true hadoop.rdma.transport=shm; do
+        run with "$DIR" hdfs dfs -D dfs.rdma.enabled=true -D "$force" -D dfs.client.max.block.acquire.failures=0 -cat fell-back
+        echo "$output"
+        [ "$status" -ne 0 ]
+        [[ $output == *'has to go over the engine'* ]]
+    done
+    # Without the option a client of ours is as one of theirs.
+    [ "$(with "$DIR" hdfs dfs -cat fell-back)" = 'on stock' ]
+}
