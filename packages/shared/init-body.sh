@@ -6,6 +6,21 @@
 # shellcheck source=/dev/null
 [ ! -r /lib/lsb/init-functions ] || . /lib/lsb/init-functions
 
+# last_words: why it is not running, where its last start or its log says so; nothing after a stop.
+last_words() {
+    local log
+    [ -e "$run/start.out" ] || return 0
+    [ -r "$run/start.out" ] || { echo "    why is in $logs, which only root and $user may read"; return 0; }
+    log=$(sed -n 's/^starting .*, logging to //p' "$run/start.out" | tail -n 1)
+    {
+        # An exception stands below the line that announces it.
+        if [ -r "$log" ]; then tail -n 500 "$log" | grep -E -A 1 --no-group-separator ' (ERROR|FATAL) ' | tail -n 4; fi
+        if [ -n "$log" ] && [ -r "${log%.log}.out" ]; then grep '^Exception in ' "${log%.log}.out" | tail -n 2; fi
+        grep -v '^starting ' "$run/start.out" | tail -n 3
+    } | cut -c1-500 | sed 's/^/    /'
+    [ -z "$log" ] || echo "    see $log"
+}
+
 status_of() {
     local file pid
     for file in "$run"/*.pid; do
@@ -13,9 +28,11 @@ status_of() {
         read -r pid <"$file"
         if kill -0 "$pid" 2>/dev/null; then echo "$package is running as process $pid"; return 0; fi
         echo "$package is dead, but its pid file $file exists"
+        last_words
         return 1
     done
     echo "$package is not running"
+    last_words
     return 3
 }
 
@@ -40,12 +57,14 @@ start() {
     ulimit -l unlimited 2>/dev/null || echo "$package: the limit of locked memory stays at $(ulimit -l) KB" >&2
     ulimit -n 65536 2>/dev/null || echo "$package: the limit of open files stays at $(ulimit -n)" >&2
     umask 027
-    as_user "${start_words[@]}"
+    # Kept for status; written by the account, whose folder it is.
+    as_user "${start_words[@]}" 2>&1 | as_user tee "$run/start.out"
+    return "${PIPESTATUS[0]}"
 }
 
 stop() {
     if [ ! -d "$run" ]; then echo "$package is not running"; return 0; fi
-    as_user "${stop_words[@]}"
+    as_user "${stop_words[@]}" && as_user rm -f "$run/start.out"
 }
 
 [ "$(id -u)" -eq 0 ] || [ "${1:-}" = status ] || { echo "$package: only root may do this" >&2; exit 4; }

@@ -30,6 +30,8 @@ in_room() {
 }
 
 close_room() {
+    local holder=none # where it was never opened
+    [ ! -e "$ROOM/holder" ] || holder=$(cat "$ROOM/holder")
     [ ! -e "$ROOM/pid" ] || kill -9 "$(cat "$ROOM/pid")" 2>/dev/null || true
-    while [ -e "/proc/$(cat "$ROOM/holder")" ]; do sleep 0.1; done
+    while [ -e "/proc/$holder" ]; do sleep 0.1; done
 }

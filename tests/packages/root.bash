@@ -87,8 +87,10 @@ as_user() {
 
 # drop_root: everything in there ends with its first process; mounts go with it.
 drop_root() {
+    local holder=none # where it was never booted
+    [ ! -e "$ROOT.holder" ] || holder=$(cat "$ROOT.holder")
     [ ! -e "$ROOT.pid" ] || kill -9 "$(cat "$ROOT.pid")" 2>/dev/null || true
-    while [ -e "/proc/$(cat "$ROOT.holder")" ]; do sleep 0.1; done
+    while [ -e "/proc/$holder" ]; do sleep 0.1; done
     rm -rf --one-file-system "${ROOT:?}" "$ROOT.repo"
 }
 
