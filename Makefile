@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
-.PHONY: bench-engine bench-rpc bench-stock deb rpm repo test-packages clean
+.PHONY: bench-engine bench-rpc bench-spark bench-stock deb rpm repo test-packages clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build
 
 bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench/rpc.json
 	@ci/bench-rpc
+
+bench-spark: stock ## compare Spark's shuffles over the engine with stock Spark's, build/bench/spark.json
+	@ci/bench-spark
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock
