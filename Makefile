@@ -2,10 +2,10 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
-.PHONY: bench-engine bench-rpc bench-spark bench-stock deb rpm repo test-packages clean
+.PHONY: bench-engine bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## install what this machine lacks (packages, JDK 8)
 	@ci/prepare
@@ -76,11 +76,14 @@ rpm: dist ## build the packages for yum, both architectures, build/packages/rpm/
 	@ci/rpm
 
 repo: ## make apt and yum repositories of them, signed by gpg's key KEY=..., build/packages/repo/
-	@ci/repo $(if $(KEY),--key '$(KEY)')
+	@ci/repo $(if $(KEY),--key '$(KEY)') $(if $(URL),--url '$(URL)')
 
 test-packages: dist ## install, use, upgrade and remove the packages in systems of their own; with what make test leaves out
 	@ci/prepare packages
 	@ci/test-packages --all
+
+package-table: ## write docs/guide/package-files.md from the packages of make deb rpm
+	@ci/lib/package_table.py build/packages/deb build/packages/rpm docs/guide/package-files.md
 
 clean: ## remove everything that was built
 	@rm -rf build

@@ -45,6 +45,12 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(2, rows["type text", "512 B"]["runs"])
         self.assertEqual(2, rows["type text", "512 B"]["ours"])
 
+    def test_the_run_without_warnings_is_a_row_without_target(self):
+        result = report.Report("x", "stock", "/tmp")
+        rpc.add_quiet(result, both("latency", 1 << 20, 1, 2) + both("idle", 0, 0, 0))
+        self.assertEqual([("latency, no warning", "1 MB")], [(row["measure"], row["case"]) for row in result.rows])
+        self.assertNotIn("target", result.rows[0])
+
     def test_idle_is_in_milliseconds(self):
         shown = rpc.idle([sample("ours", "idle", 0, cpuClient=1500.0, cpuServer=0.0)])
         self.assertEqual({"ours": ["1.5", "0.0"]}, shown)

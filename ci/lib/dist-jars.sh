@@ -84,7 +84,7 @@ share() {
 # spark_set: the jars of Spark. The stock tree has those of Spark's own release, moved from Hadoop 2.7 to ours.
 spark_set() {
     if [ -z "$STOCK" ]; then
-        find "$JARS/spark" -name '*.jar' | sort
+        find "$JARS/spark" -name '*.jar' -not -name 'spark-network-yarn_*' | sort
         return
     fi
     unpack_pyspark
@@ -95,6 +95,15 @@ spark_set() {
         hadoop-yarn-{api,client,common,server-common,server-web-proxy} \
         htrace-core4 okhttp okio json-smart nimbus-jose-jwt jcip-annotations; do
         find "$JARS/hadoop" -name "$name-[0-9]*.jar" -not -name '*-tests.jar'
+    done
+}
+
+# add_shuffle_service TREE: Spark's shuffle service for NodeManagers, with what Hadoop does not have of its needs. A folder of
+# its own, so that a node can have it without Spark; jars/ has links to it. Its own class is of no use to Spark.
+add_shuffle_service() {
+    local jar name
+    for name in spark-network-{yarn,common,shuffle} metrics-core commons-lang3; do
+        for jar in "$JARS/spark/$name"[-_][0-9]*.jar; do put "$jar" "$1/share/spark/yarn"; done
     done
 }
 
@@ -111,6 +120,7 @@ add_jars() {
         [ -z "$place" ] || put "$jar" "$1/$place"
     done
     for jar in "$JARS"/tests/*.jar; do put "$jar" "$1/share/hadoop/tests"; done
+    [ -n "$STOCK" ] || add_shuffle_service "$1"
     mkdir -p "$1/jars" "$1/share/howdah/lib"
     spark_set | while read -r jar; do
         share "$jar" "$1" || put "$jar" "$1/jars"

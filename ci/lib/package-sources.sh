@@ -4,27 +4,34 @@
 
 PACKAGES_BUILD=$HOWDAH_BUILD/packages
 SOURCES=$PACKAGES_BUILD/dl
-COMPONENTS=(howdah hadoop spark)
+COMPONENTS=(howdah hadoop spark conf-templates slurm-pbs)
 
 # Paths of the tree, as find -path takes them. Whatever neither engine nor Spark claims is Hadoop's.
 engine_paths=(RELEASE LICENSE NOTICE bin/howdah libexec/functions.sh libexec/native.sh
-    libexec/howdah-{conf,doctor,perf,stat,topo,tune})
+    libexec/howdah-{conf,doctor,perf,stat,topo,tune}
+    'etc/bash_completion.d/*')
 spark_paths=('bin/beeline' 'bin/pyspark' 'bin/run-example' 'bin/spark-*' 'sbin/*-history-server.sh' 'sbin/*-master.sh'
     'sbin/*-slave.sh' 'sbin/*-thriftserver.sh' 'libexec/spark*' 'etc/spark/*' 'jars/*' 'python/*' 'examples/*' 'data/*'
-    'share/licenses/spark/*')
+    'share/licenses/spark/*' 'share/spark/*')
+templates_paths=('share/conf-templates/*' libexec/howdah-template)
+batch_paths=('share/slurm-pbs/*')
 # Made anew for each architecture by the component itself; a link that the component makes; for those without packages.
 not_packed=('lib/native/*' 'libexec/native/*' 'conf' 'share/modulefiles/*')
 
 # component_files COMPONENT: its files and links of the tree, which is the working folder, one a line.
 component_files() {
-    local path engine=() spark=() never=()
+    local path engine=() spark=() templates=() batch=() never=()
     for path in "${engine_paths[@]}"; do engine+=(-o -path "./$path"); done
     for path in "${spark_paths[@]}"; do spark+=(-o -path "./$path"); done
+    for path in "${templates_paths[@]}"; do templates+=(-o -path "./$path"); done
+    for path in "${batch_paths[@]}"; do batch+=(-o -path "./$path"); done
     for path in "${not_packed[@]}"; do never+=(-o -path "./$path"); done
     case $1 in
         howdah) find . ! -type d \( "${engine[@]:1}" \) ;;
         spark) find . ! -type d \( "${spark[@]:1}" \) ;;
-        hadoop) find . ! -type d ! \( "${engine[@]:1}" "${spark[@]}" "${never[@]}" \) ;;
+        conf-templates) find . ! -type d \( "${templates[@]:1}" \) ;;
+        slurm-pbs) find . ! -type d \( "${batch[@]:1}" \) ;;
+        hadoop) find . ! -type d ! \( "${engine[@]:1}" "${spark[@]}" "${templates[@]}" "${batch[@]}" "${never[@]}" \) ;;
     esac | LC_ALL=C sort
 }
 
@@ -48,15 +55,19 @@ package_release() {
     echo "$release"
 }
 
+# variable_of COMPONENT WORD: the name of what the bom says of it, as HADOOP_VERSION.
+variable_of() { local name=${1^^}_$2; echo "${name//-/_}"; }
+
 component_version() {
-    local name=${1^^}_VERSION
+    local name
+    name=$(variable_of "$1" VERSION)
     echo "${!name}"
 }
 
 # component_bom: the versions, as debian/bigtop.bom and SOURCES/bigtop.bom have them.
 component_bom() {
     local component
-    for component in "${COMPONENTS[@]}"; do echo "${component^^}_VERSION=$(component_version "$component")"; done
+    for component in "${COMPONENTS[@]}"; do echo "$(variable_of "$component" VERSION)=$(component_version "$component")"; done
     printf 'JDK_VERSION=%s\nSCALA_VERSION=%s\n' "$JDK_VERSION" "$SCALA_VERSION"
 }
 
@@ -71,8 +82,12 @@ make_source() {
     [ "$component" != howdah ] || into+=/tree
     mkdir -p "$into"
     (cd "$tree" && component_files "$component" | tar -cf - --files-from=-) | tar -xf - -C "$into"
-    for file in "$into"/bin/*; do commands+=("${file##*/}"); done
-    "$HOWDAH_ROOT/packages/shared/make-man" "$tree" "$work/$top/man" "${commands[@]}"
+    if [ -d "$into/bin" ]; then
+        for file in "$into"/bin/*; do commands+=("${file##*/}"); done
+        "$HOWDAH_ROOT/packages/shared/make-man" "$tree" "$work/$top/man" "${commands[@]}"
+    fi
+    # The configuration of howdah-hadoop-conf-pseudo is the template of that name.
+    [ "$component" != hadoop ] || cp -R "$tree/share/conf-templates/pseudo" "$work/$top/packaging/"
     cp "$HOWDAH_ROOT"/packages/shared/{make-services,init-body.sh} "$work/$top/packaging/"
     if [ "$component" = howdah ]; then
         (cd "$HOWDAH_ROOT" && git ls-files -z --cached --others --exclude-standard native | grep -zv '^native/\(test\|fuzz\)/' |

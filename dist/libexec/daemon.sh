@@ -18,8 +18,16 @@ choose_pid_file() {
 }
 
 make_log_dir() {
+    local probe report
     mkdir -p -- "$LOG_DIR" 2>/dev/null || die "the log folder $LOG_DIR cannot be made" "set HADOOP_LOG_DIR to a folder you may write"
     [ -w "$LOG_DIR" ] || die "the log folder $LOG_DIR is not writable" "set HADOOP_LOG_DIR to a folder you may write"
+    # A daemon on a full disk could not say why it does not start.
+    probe=$LOG_DIR/.probe-$$
+    if ! report=$({ printf '%4096s' '' >"$probe"; } 2>&1); then
+        rm -f -- "$probe"
+        die "the log folder $LOG_DIR takes no logs: ${report##*: }" "make room, or set HADOOP_LOG_DIR to another folder"
+    fi
+    rm -f -- "$probe"
 }
 
 # running_pid: prints the pid in PID_FILE if that process is still our daemon, not a later one with the same number.

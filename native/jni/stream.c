@@ -53,7 +53,7 @@ static jlong addressOf(JNIEnv *env, jclass class, jobject buffer)
 
 /* ---- links ---- */
 
-/* What Greeting.java reads: link, outcome, shared, unread bytes, reason. */
+/* What Greeting.java reads: link, outcome, shared, unread bytes, reason, service; it writes the service of a server. */
 struct greeting {
     int64_t link;
     int32_t outcome;
@@ -61,10 +61,12 @@ struct greeting {
     int32_t unread_length;
     unsigned char unread[HD_UNREAD_MAX];
     char reason[200];
+    char service[HD_SERVICE_MAX + 1];
 };
 
 _Static_assert(offsetof(struct greeting, unread_length) == 16 && offsetof(struct greeting, unread) == 20 &&
-                   offsetof(struct greeting, reason) == 28,
+                   offsetof(struct greeting, reason) == 28 && offsetof(struct greeting, service) == 228 &&
+                   sizeof(struct greeting) <= 320,
                "Greeting.java reads it so");
 
 static void fill(struct greeting *to, const struct hd_connect_result *from)
@@ -75,6 +77,7 @@ static void fill(struct greeting *to, const struct hd_connect_result *from)
     to->unread_length = (int32_t)from->unread_length;
     memcpy(to->unread, from->unread, sizeof(to->unread));
     memcpy(to->reason, from->reason, sizeof(to->reason));
+    memcpy(to->service, from->service, sizeof(to->service));
 }
 
 /* Java may close its socket while we greet, and the number may then be somebody else's: greet on a duplicate. */
@@ -106,6 +109,7 @@ static jint acceptSide(JNIEnv *env, jclass class, jlong engine, jint fd, jlong p
 {
     (void)env, (void)class;
     struct hd_connect_result result = {.size = sizeof(result)};
+    memcpy(result.service, ((struct greeting *)hd_at(out))->service, sizeof(result.service));
     int own = duplicate(fd), err = own;
     if (own >= 0) {
         err = hd_accept(hd_at(engine), own, hd_at(prefix), (size_t)length, timeout, &result);

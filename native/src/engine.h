@@ -129,9 +129,9 @@ void hd_comm_stop(struct hd_engine *engine);
 void hd_comm_adopt(struct hd_link *link);
 /* Asks the link's thread to look at it soon. */
 void hd_comm_hurry(struct hd_link *link);
-/* Polls a few links on behalf of a thread that waits for events, until `queue->filled`, an interruption or the end of
- * the spin time. */
-void hd_comm_spin(struct hd_queue *queue, int64_t deadline);
+/* Polls a few links on behalf of a thread that waits for events since `start`, until `queue->filled`, an interruption
+ * or the end of the spin time. @return whether it did and nothing came: the caller says when something did */
+bool hd_comm_spin(struct hd_queue *queue, int64_t start, int64_t deadline);
 
 /* ---- I/O threads (fetch.c) ---- */
 

@@ -352,6 +352,7 @@ static int connect_side(struct greeting *g, const char *address, struct hd_conne
         err = get(g, HD_NOTE_SERVER, &g->peers);
     if (err)
         return err;
+    memcpy(result->service, g->peers.service, sizeof(result->service));
     err = attach(g, result);
     if (err)
         return err < 0 ? err : 0;
@@ -476,6 +477,7 @@ static int accept_side(struct greeting *g, const void *prefix, size_t prefix_len
     if (err)
         return err;
     introduce(g, HD_NOTE_SERVER);
+    memcpy(g->mine.service, result->service, sizeof(g->mine.service));
     err = put(g, &g->mine);
     return err ? err : serve_choices(g, result);
 }
@@ -535,6 +537,8 @@ int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_lengt
     int err = check(engine, out);
     if (err)
         return err;
+    memcpy(result.service, out->service, sizeof(result.service));
+    result.service[HD_SERVICE_MAX] = '\0';
     hd_enter(engine);
     if (prefix_length > HD_UNREAD_MAX)
         return hd_error(-EINVAL, "at most %d bytes can have been read before", HD_UNREAD_MAX);

@@ -371,23 +371,25 @@ static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned 
     }
 }
 
-void hd_comm_spin(struct hd_queue *queue, int64_t deadline)
+bool hd_comm_spin(struct hd_queue *queue, int64_t start, int64_t deadline)
 {
     struct hd_engine *engine = queue->engine;
     struct hd_link *links[SPIN_LINKS];
-    bool spins = hd_spin_begin(engine, &queue->spin) > 0;
+    int64_t time = hd_spin_begin(engine, &queue->spin);
+    bool spins = time > 0, missed = false;
     unsigned count = claim(engine, links, spins);
     if (spins && count) {
-        int64_t end = hd_now() + engine->conf.poll_spin;
+        int64_t end = start + time;
         poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end);
-        if (atomic_load_explicit(&queue->filled, memory_order_relaxed))
-            hd_spin_learn_hit(&queue->spin);
-        else
-            hd_spin_learn_miss(engine, &queue->spin, HD_FOREVER);
+        bool came = atomic_load_explicit(&queue->filled, memory_order_relaxed);
+        missed = !came && !atomic_load(&queue->woken);
+        if (came)
+            hd_spin_came(engine, &queue->spin, hd_now() - start);
     }
     release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
     if (spins)
         hd_spin_end(engine);
+    return missed;
 }
 
 /* ---- start and stop ---- */

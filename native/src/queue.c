@@ -116,9 +116,12 @@ int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t 
             return hd_error(-ESHUTDOWN, "the engine was closed");
         if (last)
             return timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "no event came in time");
-        hd_comm_spin(queue, deadline);
+        int64_t start = hd_now();
+        bool missed = hd_comm_spin(queue, start, deadline);
         if (timeout && atomic_load(&queue->word) == seen)
             sleep_on(queue, seen, deadline);
+        if (missed && timeout)
+            hd_spin_learn_miss(queue->engine, &queue->spin, hd_now() - start);
         last = hd_expired(deadline);
     }
 }

@@ -226,6 +226,7 @@ int hd_rndv_on_fin(struct hd_link *link, uint32_t handle, uint64_t error)
     if (!rndv || rndv->side != HD_RNDV_TX || rndv->mode)
         return hd_error(-EPROTO, "the end of a transfer that is not under way");
     rndv->mode = HD_MODE_READ;
+    link->tally.bytes_sent += error ? 0 : rndv->length;
     sent(link, rndv, error ? -ECANCELED : 0);
     return 0;
 }

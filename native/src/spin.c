@@ -11,8 +11,10 @@
 #define LOOKS_LONGER 256U /* covers the turn-around of a peer that has just been woken, in Java too */
 #define PAUSE_MIN    8U
 #define PAUSE_MAX    64U
-#define PAUSE_SHORT  4U /* where spinning takes nobody's processor */
-#define TRIAL        5  /* times poll.spin: longer than a futex and a processor need to wake up */
+#define PAUSE_SHORT  4U                 /* where spinning takes nobody's processor */
+#define TRIAL        10                 /* times poll.spin: longer than a futex and a processor need to wake up */
+#define LONG         ((int64_t)1000000) /* nanoseconds: such a wait of one who waits for answers says little */
+#define TRIALS       64                 /* that may go well before the machine is looked at again */
 
 static unsigned value(const _Atomic unsigned *word)
 {
@@ -33,27 +35,6 @@ unsigned hd_spin_looks(const struct hd_engine *engine, const struct hd_spin *spi
     return atomic_load_explicit(&spin->futile, memory_order_relaxed) ? 0 : LOOKS_LONGER;
 }
 
-int64_t hd_spin_begin(struct hd_engine *engine, struct hd_spin *spin)
-{
-    int64_t time = engine->conf.poll_spin;
-    unsigned pause = value(&spin->pause);
-    if (pause)
-        set(&spin->pause, pause - 1);
-    if (time == 0 || pause)
-        return 0;
-    if (atomic_fetch_add_explicit(&engine->spinners, 1, memory_order_relaxed) >= engine->spinners_max) {
-        hd_spin_end(engine);
-        return 0;
-    }
-    bool trial = value(&spin->misses) && !atomic_load_explicit(&spin->futile, memory_order_relaxed);
-    return trial ? TRIAL * time : time;
-}
-
-void hd_spin_end(struct hd_engine *engine)
-{
-    atomic_fetch_sub_explicit(&engine->spinners, 1, memory_order_relaxed);
-}
-
 /* Whether more threads than processors want to run, in the system's own words; if it has none, as if there were. */
 static bool machine_is_crowded(struct hd_engine *engine)
 {
@@ -68,6 +49,29 @@ static bool machine_is_crowded(struct hd_engine *engine)
         p += p != NULL;
     }
     return !p || strtol(p, NULL, 10) > engine->processors_online;
+}
+
+int64_t hd_spin_begin(struct hd_engine *engine, struct hd_spin *spin)
+{
+    int64_t time = engine->conf.poll_spin;
+    unsigned pause = value(&spin->pause);
+    if (pause)
+        set(&spin->pause, pause - 1);
+    if (time == 0 || pause)
+        return 0;
+    if (atomic_fetch_add_explicit(&engine->spinners, 1, memory_order_relaxed) >= engine->spinners_max) {
+        hd_spin_end(engine);
+        return 0;
+    }
+    if (value(&spin->longer) && value(&spin->longer) % TRIALS == 0 && machine_is_crowded(engine))
+        set(&spin->longer, 0);
+    bool trial = value(&spin->misses) && !atomic_load_explicit(&spin->futile, memory_order_relaxed);
+    return trial || value(&spin->longer) ? TRIAL * time : time;
+}
+
+void hd_spin_end(struct hd_engine *engine)
+{
+    atomic_fetch_sub_explicit(&engine->spinners, 1, memory_order_relaxed);
 }
 
 void hd_spin_open(struct hd_engine *engine)
@@ -89,8 +93,16 @@ void hd_spin_learn_hit(struct hd_spin *spin)
     set(&spin->next_pause, PAUSE_MIN);
 }
 
+void hd_spin_came(struct hd_engine *engine, struct hd_spin *spin, int64_t waited)
+{
+    if (waited > engine->conf.poll_spin)
+        set(&spin->longer, value(&spin->longer) + 1);
+    hd_spin_hit(spin);
+}
+
 void hd_spin_missed(struct hd_spin *spin, bool futile)
 {
+    set(&spin->longer, 0);
     unsigned misses = value(&spin->misses) + 1, next = value(&spin->next_pause);
     atomic_store_explicit(&spin->futile, futile, memory_order_relaxed);
     set(&spin->misses, misses < 2 ? misses : 1); /* the trial after the pause decides */
@@ -105,4 +117,12 @@ void hd_spin_learn_miss(struct hd_engine *engine, struct hd_spin *spin, int64_t 
 {
     bool longer = waited == HD_FOREVER || waited > TRIAL * engine->conf.poll_spin;
     hd_spin_missed(spin, longer || machine_is_crowded(engine));
+}
+
+void hd_spin_learn_wait(struct hd_engine *engine, struct hd_spin *spin, int64_t waited)
+{
+    if (waited < LONG)
+        hd_spin_learn_miss(engine, spin, waited);
+    else
+        set(&spin->longer, 0);
 }

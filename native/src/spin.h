@@ -14,6 +14,9 @@
  * so for good. Then one of them must wait out the other's way back from sleep: soon, and for several times poll.spin.
  * The other one looks longer meanwhile, so that one answer is enough for both.
  *
+ * What came in the time that was added shows that the peer needs as long: then every wait spins so long, until one
+ * misses or the machine is crowded.
+ *
  * Races lose a count, nothing else.
  */
 
@@ -25,7 +28,8 @@ struct hd_engine;
 
 struct hd_spin {
     _Atomic unsigned misses, pause, next_pause;
-    atomic_bool futile; /* the last miss was one that no spinning could have helped */
+    _Atomic unsigned longer; /* waits that were worth more than poll.spin, since the last miss */
+    atomic_bool futile;      /* the last miss was one that no spinning could have helped */
 };
 
 void hd_spin_open(struct hd_engine *engine);
@@ -39,8 +43,13 @@ void hd_spin_end(struct hd_engine *engine);
 
 /* What became of it. */
 void hd_spin_learn_hit(struct hd_spin *spin);
+/* It came after `waited` nanoseconds. */
+void hd_spin_came(struct hd_engine *engine, struct hd_spin *spin, int64_t waited);
 /* After a wait of `waited` nanoseconds in all; HD_FOREVER if that is not known. */
 void hd_spin_learn_miss(struct hd_engine *engine, struct hd_spin *spin, int64_t waited);
+/* The same for waits that are often long because there is nothing to come: those say nothing but that spinning longer
+ * is over. */
+void hd_spin_learn_wait(struct hd_engine *engine, struct hd_spin *spin, int64_t waited);
 /* The same with the judgement made, for tests. */
 void hd_spin_missed(struct hd_spin *spin, bool futile);
 
@@ -50,7 +59,5 @@ static inline void hd_spin_hit(struct hd_spin *spin)
         atomic_load_explicit(&spin->pause, memory_order_relaxed))
         hd_spin_learn_hit(spin);
 }
-
-#define HD_SPIN_LONG ((int64_t)1000000) /* nanoseconds: such a wait says nothing about spinning */
 
 #endif

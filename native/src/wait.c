@@ -75,7 +75,7 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
         bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin);
         hd_spin_end(link->engine);
         if (came) {
-            hd_spin_hit(&link->spin);
+            hd_spin_came(link->engine, &link->spin, hd_now() - start);
             return;
         }
     }
@@ -85,9 +85,8 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     atomic_store(&link->poller_asleep, 1);
     ep->ops->wait(ep, &stream->event, seen, time_left(deadline));
     atomic_store(&link->poller_asleep, 0);
-    int64_t waited = time ? hd_now() - start : 0;
-    if (time && waited < HD_SPIN_LONG)
-        hd_spin_learn_miss(link->engine, &link->spin, waited);
+    if (time)
+        hd_spin_learn_wait(link->engine, &link->spin, hd_now() - start);
 }
 
 /* One turn of the thread that polls. The lock is held on entry and return. */

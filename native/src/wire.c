@@ -48,7 +48,16 @@ bool hd_frame_valid_control(const struct hd_frame *frame, size_t payload_max)
 /* ---- greeting ---- */
 
 /* The body of a note is a row of parts: u16 kind, u16 length, bytes. */
-enum part_kind { PART_ENGINE = 1, PART_NAME, PART_LIMITS, PART_OFFER, PART_TOKEN, PART_ATTACH, PART_REFUSED };
+enum part_kind {
+    PART_ENGINE = 1,
+    PART_NAME,
+    PART_LIMITS,
+    PART_OFFER,
+    PART_TOKEN,
+    PART_ATTACH,
+    PART_REFUSED,
+    PART_SERVICE
+};
 
 struct part_head {
     uint16_t kind, length;
@@ -88,6 +97,8 @@ size_t hd_note_encode(const struct hd_note *note, uint8_t *bytes)
         at = part(at, PART_NAME, note->name, strnlen(note->name, HD_NAME_MAX - 1));
         at = part(at, PART_LIMITS, &note->limits, sizeof(note->limits));
     }
+    if (note->service[0])
+        at = part(at, PART_SERVICE, note->service, strnlen(note->service, HD_SERVICE_MAX));
     for (unsigned i = 0; i < note->offer_count; i++)
         at = offer_part(at, &note->offers[i]);
     if (note->kind == HD_NOTE_CHOICE)
@@ -161,6 +172,9 @@ static bool decode_part(struct hd_note *note, unsigned kind, const uint8_t *byte
         note->refused = true;
         hd_copy_text(note->reason, sizeof(note->reason), bytes, length);
         return true;
+    case PART_SERVICE:
+        hd_copy_text(note->service, sizeof(note->service), bytes, length);
+        return length <= HD_SERVICE_MAX;
     default:
         return true;
     }

@@ -10,6 +10,8 @@
 
 #include <assert.h>
 
+#include <howdah/link.h>
+
 #include "util.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "the wire is little endian; frames are used in place");
@@ -75,7 +77,6 @@ struct hd_segment {
 
 /* Frames can always be this large, whatever the thresholds, so that every control frame fits. */
 #define HD_FRAME_MIN_PAYLOAD 2048
-#define HD_SERVICE_MAX       64
 #define HD_CAUSE_MAX         160
 
 uint32_t hd_frame_checksum(const struct hd_frame *frame, const void *payload);
@@ -135,6 +136,7 @@ struct hd_note {
     enum hd_note_kind kind;
     uint8_t engine[HD_ID_LENGTH];          /* CLIENT, SERVER */
     char name[HD_NAME_MAX];                /* CLIENT, SERVER: who, for people */
+    char service[HD_SERVICE_MAX + 1];      /* SERVER: what streams are meant for; may be "" */
     struct hd_limits limits;               /* CLIENT, SERVER */
     struct hd_offer offers[HD_OFFERS_MAX]; /* CLIENT, SERVER: transports; CHOICE, ANSWER: the one with its address */
     unsigned offer_count;

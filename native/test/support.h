@@ -16,9 +16,10 @@
 #include <cmocka.h>
 #include <howdah/howdah.h>
 
-#define SECOND   ((int64_t)1000000000)
-#define MILLI    ((int64_t)1000000)
-#define PATIENCE (20 * SECOND) /* longer than anything takes, even under a sanitizer */
+#define SECOND ((int64_t)1000000000)
+#define MILLI  ((int64_t)1000000)
+/* Longer than anything takes, even under a sanitizer; HOWDAH_TEST_PATIENCE times that on an emulated processor. */
+#define PATIENCE (20 * SECOND * (int64_t)from_environment("HOWDAH_TEST_PATIENCE", 1))
 
 /* Fails with the engine's own words. */
 #define assert_ok(call)                                                                                                \

@@ -146,6 +146,29 @@ static void a_named_transport_does_not_fall_back(void **state)
     hd_engine_destroy(b);
 }
 
+static void the_server_says_what_streams_are_meant_for(void **state)
+{
+    (void)state;
+    struct pair pair;
+    char longest[HD_SERVICE_MAX + 1] = {0};
+    memset(longest, 's', HD_SERVICE_MAX);
+    pair_open(&pair, NULL);
+    for (int i = 0; i < 3; i++) {
+        int fds[2];
+        struct hd_connect_result client = {.service = "left over"}, server = {.service = "hadoop.rpc.8020.1"};
+        if (i > 0)
+            memset(server.service, i == 1 ? 's' : 0, sizeof(server.service)); /* too long by its end, or nothing */
+        test_sockets(fds);
+        assert_ok(pair_connect(pair.a, pair.b, fds, &client, &server));
+        assert_string_equal(client.service, i == 0 ? "hadoop.rpc.8020.1" : i == 1 ? longest : "");
+        hd_link_put(client.link);
+        hd_link_put(server.link);
+        close(fds[0]);
+        close(fds[1]);
+    }
+    pair_close(&pair);
+}
+
 static void noise_on_the_guard_ends_the_link(void **state)
 {
     (void)state;
@@ -239,6 +262,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(silence_ends_with_a_timeout),
         cmocka_unit_test(without_a_common_transport_both_go_on_over_tcp),
         cmocka_unit_test(a_named_transport_does_not_fall_back),
+        cmocka_unit_test(the_server_says_what_streams_are_meant_for),
         cmocka_unit_test(noise_on_the_guard_ends_the_link),
         cmocka_unit_test(bad_arguments_are_refused),
         cmocka_unit_test(stopping_sends_everybody_out),

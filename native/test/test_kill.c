@@ -7,7 +7,7 @@
  * is over the engine holds no more memory, mappings or descriptors than before.
  *
  * HOWDAH_TEST_KILLS sets the number of rounds of each kind (that of HOWDAH_TEST_SEEDS, else 12), HOWDAH_TEST_SEED the
- * first one's seed (1).
+ * first one's seed (1), HOWDAH_TEST_PATIENCE how many times as long everything may take (1).
  */
 
 #include <errno.h>
@@ -23,8 +23,6 @@
 
 #define ROUNDS_MAX  4096
 #define LIMIT       (48 << 20) /* memory.limit of the survivor */
-#define TIMEOUT     "8s"       /* of the guard and of the greeting */
-#define TIMEOUT_NS  (8 * SECOND)
 #define MESSAGE_MAX 150000
 #define BLOCK       400000
 #define FETCHES     6
@@ -40,8 +38,21 @@ struct round {
     int fd;
 };
 
-static const char *const options[] = {"memory.limit=48m",       "memory.slab.size=1m",      "chunk.size=64k",
-                                      "guard.timeout=" TIMEOUT, "connect.timeout=" TIMEOUT, NULL};
+/* Of the guard and of the greeting, in seconds: HOWDAH_TEST_PATIENCE times as long where a sanitizer on an emulated
+ * processor needs seconds for a greeting. */
+static int64_t timeout_s(void)
+{
+    return 8 * (int64_t)from_environment("HOWDAH_TEST_PATIENCE", 1);
+}
+
+static hd_engine *make_engine(void)
+{
+    char guard[48], connect[48];
+    snprintf(guard, sizeof(guard), "guard.timeout=%ds", (int)timeout_s());
+    snprintf(connect, sizeof(connect), "connect.timeout=%ds", (int)timeout_s());
+    return test_engine(
+        (const char *const[]){"memory.limit=48m", "memory.slab.size=1m", "chunk.size=64k", guard, connect, NULL});
+}
 
 /* ---- traffic, the same at both ends ---- */
 
@@ -211,13 +222,13 @@ static void be_busy(struct busy *b)
 static int meet(hd_engine *engine, int fd, bool connects, struct hd_connect_result *result)
 {
     result->size = sizeof(*result);
-    return connects ? hd_connect(engine, fd, "peer:1", TIMEOUT_NS, result)
-                    : hd_accept(engine, fd, NULL, 0, TIMEOUT_NS, result);
+    return connects ? hd_connect(engine, fd, "peer:1", timeout_s() * SECOND, result)
+                    : hd_accept(engine, fd, NULL, 0, timeout_s() * SECOND, result);
 }
 
 static void begin(struct busy *b)
 {
-    b->engine = test_engine(options);
+    b->engine = make_engine();
     assert_ok(hd_queue_create(b->engine, &b->streams));
     assert_ok(hd_queue_create(b->engine, &b->blocks));
     assert_ok(hd_queue_create(b->engine, &b->done));
@@ -231,7 +242,7 @@ static void victim(const struct round *round, int control, int fd)
 {
     char byte;
     struct busy b = {0};
-    struct hd_connect_result result;
+    struct hd_connect_result result = {0};
     if (read(control, &byte, 1) != 1)
         _exit(0);
     begin(&b);
@@ -343,7 +354,7 @@ static void *proxy_run(void *arg)
     unsigned left = p->round->limit;
     for (bool going = true; going;) {
         struct pollfd polls[2] = {{.fd = p->fds[0], .events = POLLIN}, {.fd = p->fds[1], .events = POLLIN}};
-        if (poll(polls, 2, 1000) == 0)
+        if (poll(polls, 2, (int)timeout_s() * 125) == 0)
             break; /* the greeting is over: a link is up, and now it ends */
         for (int i = 0; i < 2 && going; i++)
             if (polls[i].revents)
@@ -367,7 +378,7 @@ static struct {
 static void note_time(int64_t since)
 {
     int64_t took = hd_now() - since;
-    assert_true(took < TIMEOUT_NS);
+    assert_true(took < timeout_s() * SECOND);
     if (took > seen.slowest)
         seen.slowest = took;
 }
@@ -385,7 +396,7 @@ static void drain(struct busy *b)
 /* @return bytes that were passed in both directions together. */
 static unsigned greeting_round(struct busy *b, struct round *r)
 {
-    struct hd_connect_result result;
+    struct hd_connect_result result = {0};
     struct proxy proxy = {.round = r};
     pthread_t thread;
     int fds[2];
@@ -425,7 +436,7 @@ static unsigned greeting_round(struct busy *b, struct round *r)
 
 static void traffic_round(struct busy *b, struct round *r)
 {
-    struct hd_connect_result result;
+    struct hd_connect_result result = {0};
     start_victim(r);
     assert_ok(meet(b->engine, r->fd, !r->victim_connects, &result));
     assert_int_equal(result.outcome, HD_LINKED);

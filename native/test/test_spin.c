@@ -61,12 +61,33 @@ static void a_peer_that_may_only_be_asleep_is_waited_out_soon(void **state)
     assert_true(longer > usual);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(pause_of(engine, &spin, longer), 4);
-        assert_int_equal(begin(engine, &spin), 5 * SPIN);
+        assert_int_equal(begin(engine, &spin), 10 * SPIN);
         hd_spin_missed(&spin, false); /* it is no worse the third time */
     }
     assert_true(hd_spin_looks(engine, &spin) == longer);
     hd_spin_hit(&spin); /* while it paused */
     assert_int_equal(hd_spin_looks(engine, &spin), usual);
+    assert_int_equal(begin(engine, &spin), SPIN);
+    hd_engine_destroy(engine);
+}
+
+static void a_peer_that_needs_as_long_is_waited_for(void **state)
+{
+    (void)state;
+    hd_engine *engine = engine_with("poll.spin=20us");
+    struct hd_spin spin = {0};
+    hd_spin_came(engine, &spin, SPIN / 2);
+    assert_int_equal(begin(engine, &spin), SPIN);
+    for (int i = 0; i < 3; i++) {
+        hd_spin_came(engine, &spin, 5 * SPIN);
+        assert_int_equal(begin(engine, &spin), 10 * SPIN);
+    }
+    hd_spin_came(engine, &spin, SPIN / 2); /* a short one does not change it */
+    assert_int_equal(begin(engine, &spin), 10 * SPIN);
+    hd_spin_learn_wait(engine, &spin, 2000000); /* a long one does */
+    assert_int_equal(begin(engine, &spin), SPIN);
+    hd_spin_came(engine, &spin, 5 * SPIN);
+    hd_spin_missed(&spin, true); /* and so does a miss */
     assert_int_equal(begin(engine, &spin), SPIN);
     hd_engine_destroy(engine);
 }
@@ -89,7 +110,7 @@ static void a_wait_too_long_for_spinning_is_futile(void **state)
     (void)state;
     hd_engine *engine = engine_with("poll.spin=20us");
     struct hd_spin spin = {0};
-    hd_spin_learn_miss(engine, &spin, 6 * SPIN);
+    hd_spin_learn_miss(engine, &spin, 11 * SPIN);
     hd_spin_learn_miss(engine, &spin, HD_FOREVER);
     assert_int_equal(pause_of(engine, &spin, 0), 8);
     hd_engine_destroy(engine);
@@ -110,6 +131,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(futile_spinning_pauses_longer_and_longer),
         cmocka_unit_test(a_peer_that_may_only_be_asleep_is_waited_out_soon),
+        cmocka_unit_test(a_peer_that_needs_as_long_is_waited_for),
         cmocka_unit_test(only_so_many_spin),
         cmocka_unit_test(a_wait_too_long_for_spinning_is_futile),
         cmocka_unit_test(without_time_nothing_spins),

@@ -91,6 +91,9 @@ static void the_protocol_is_counted(void **state)
     send_filled(client, 1000000, 2);
     recv_filled(server, 1000000, 2);
     await_counter(pair.a, "messages.read", 1);
+    /* whoever moves the bytes, each end counts them once */
+    assert_in_range(counter(pair.a, "bytes.sent"), 1000100, 1001000);
+    assert_in_range(counter(pair.b, "bytes.received"), 1000100, 1001000);
     hd_stream_close(client);
     hd_stream_close(server);
     pair_close(&pair);

@@ -8,6 +8,8 @@
 static struct hd_note sample(enum hd_note_kind kind)
 {
     struct hd_note note = {.kind = kind, .name = "nodemanager 17 on host"};
+    if (kind == HD_NOTE_SERVER)
+        memset(note.service, 's', HD_SERVICE_MAX);
     note.limits = (struct hd_limits){.frame_max = 32768,
                                      .local_frame_max = 2048,
                                      .credits = 64,
@@ -48,6 +50,7 @@ static void notes_survive_the_wire(void **state)
             assert_string_equal(back.name, note.name);
             assert_memory_equal(&back.limits, &note.limits, sizeof(note.limits));
             assert_memory_equal(back.engine, note.engine, HD_ID_LENGTH);
+            assert_string_equal(back.service, note.service);
         }
     }
 }

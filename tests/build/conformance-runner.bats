@@ -176,6 +176,16 @@ fixture.CallsOver quick 1 offline'
     last_line_is '3 passed, 2 failed, 2 skipped'
 }
 
+@test "sockets that tests open themselves are listed, and neither more nor fewer pass" {
+    suite=rpc-forced
+    conformance 'fixture.CallsPast quick 1 sockets=1'
+    [ "$status" -eq 0 ]
+    last_line_is '2 passed, 0 failed, 0 skipped'
+    conformance 'fixture.CallsPast quick 1 sockets=2'
+    [ "$status" -eq 1 ]
+    has '1 ends of RPC connections did not go over the engine, 1 did; listed are 2'
+}
+
 @test "stock jars are not asked for what needs the engine" {
     suite=rpc-forced
     JAVA_TOOL_OPTIONS=-Dconformance.stock=true conformance 'fixture.Passes quick 1'

@@ -104,10 +104,14 @@ patched() { "$ROOT/ci/lib/patched-sources" module official/sources.jar proj/src 
     [[ $output == *"outside of module"* ]]
 }
 
-@test "the committed series stay tiny: under 40 changed lines a module" {
+# Backports of upstream's own fixes (NNNN-cve-...) are as long as the fix is: they are not counted.
+@test "our hooks stay tiny: under 40 changed lines a module" {
     for module in "$ROOT"/patches/*/; do
-        patches=("$module"*.patch)
-        [ -e "${patches[0]}" ] || continue
+        patches=()
+        for patch in "$module"*.patch; do
+            [[ ! -e $patch || ${patch##*/} == [0-9]*-cve-* ]] || patches+=("$patch")
+        done
+        [ ${#patches[@]} -gt 0 ] || continue
         changed=$(cat "${patches[@]}" | grep -cE '^[-+]([^-+]|$)')
         [ "$changed" -lt 40 ] || { echo "$module changes $changed lines" && false; }
     done

@@ -45,7 +45,7 @@ setup() { FILES=$BATS_FILE_TMPDIR/files; }
     cd "$TREE"
     find jars -type l | while read -r link; do
         target=$(realpath -m --relative-to=. "jars/$(readlink "$link")")
-        grep -q "howdah-hadoop-common	/usr/lib/howdah/$target$" "$FILES"
+        grep -qE "^howdah-(hadoop-common|spark-yarn-shuffle)	/usr/lib/howdah/$target$" "$FILES"
     done
 }
 
@@ -78,4 +78,8 @@ PY
     while read -r jar; do
         grep -q "^| .*$jar.* |" "$HOWDAH_ROOT/docs/guide/packages.md" || { echo "$jar"; return 1; }
     done <"$BATS_TEST_TMPDIR/jars"
+}
+
+@test "the table of the guide is that of the packages" {
+    "$HOWDAH_ROOT/ci/lib/package_table.py" --check "$DEBS" "$HOWDAH_BUILD/packages/rpm" "$HOWDAH_ROOT/docs/guide/package-files.md"
 }

@@ -76,6 +76,46 @@ add_jdk_package() {
     in_root dpkg --purge hadoop
 }
 
+@test "for another processor dpkg refuses, names both, and leaves nothing behind" {
+    cp "$ROOT.repo"/apt/pool/main/howdah-engine_*_amd64.deb "$BATS_TEST_TMPDIR/engine.deb"
+    mkdir "$BATS_TEST_TMPDIR/x"
+    dpkg-deb -R "$BATS_TEST_TMPDIR/engine.deb" "$BATS_TEST_TMPDIR/x"
+    sed -i 's/^Architecture: .*/Architecture: ppc64el/' "$BATS_TEST_TMPDIR/x/DEBIAN/control"
+    dpkg-deb --root-owner-group -b "$BATS_TEST_TMPDIR/x" "$ROOT/srv/other.deb"
+    run in_root dpkg -i /srv/other.deb
+    [ "$status" -ne 0 ]
+    [[ $output == *'ppc64el'*'does not match system (amd64)'* ]]
+    [ -z "$(in_root dpkg --audit)" ]
+    # Where the repository has nothing for a processor, apt names the package that is missing.
+    run in_root apt-get -s -o APT::Architecture=arm64 -o APT::Architectures=arm64 install howdah-hadoop
+    [ "$status" -ne 0 ]
+    [[ $output == *howdah* ]]
+}
+
+@test "on an older release apt refuses and names the C library" {
+    printf 'Package: libc6\nStatus: install ok installed\nVersion: 2.31-13\nArchitecture: amd64\nMaintainer: m <m@howdah.invalid>\nDescription: C\n' \
+        >"$ROOT/srv/status"
+    run in_root apt-get -s -o Dir::State::status=/srv/status install howdah-engine
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *'libc6 (>= 2.34)'* ]]
+}
+
+@test "with a full /var apt says so, and goes on when there is room" {
+    in_root sh -c 'mkdir -p /srv/var && mount -t tmpfs -o size=64m tmpfs /srv/var && cp -a /var/. /srv/var/ && mount --bind /srv/var /var'
+    in_root sh -c 'dd if=/dev/zero of=/var/fill bs=64k 2>/dev/null || true'
+    run in_root apt-get -y install howdah-engine
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *'No space left on device'* ]]
+    in_root rm /var/fill
+    install howdah-engine
+    [ -z "$(in_root dpkg --audit)" ]
+    in_root apt-get -qq -y purge howdah-engine
+    in_root umount /var
+    in_root umount /srv/var
+}
+
 @test "everything installs, and nothing runs" {
     install howdah-hadoop-conf-pseudo howdah-hadoop-{secondarynamenode,journalnode,zkfc,timelineserver} howdah-spark howdah-spark-history-server \
         howdah-engine-dev
@@ -113,6 +153,25 @@ add_jdk_package() {
     [ "$status" -ne 0 ]
 }
 
+@test "a service with the wrong Java, and one without room for its logs, say so" {
+    mkdir -p "$ROOT/srv/java17/bin"
+    printf 'JAVA_VERSION="17.0.9"\n' >"$ROOT/srv/java17/release"
+    printf '#!/bin/sh\nexit 1\n' >"$ROOT/srv/java17/bin/java"
+    chmod 755 "$ROOT/srv/java17/bin/java"
+    in_root sh -c 'echo JAVA_HOME=/srv/java17 >>/etc/default/howdah-hadoop-journalnode'
+    run in_root service howdah-hadoop-journalnode start
+    [ "$status" -ne 0 ]
+    [[ $output == *'/srv/java17 is Java 17'*'JDK 8'* ]]
+    in_root sed -i /JAVA_HOME=.srv/d /etc/default/howdah-hadoop-journalnode
+    in_root mount -t tmpfs -o size=64k,mode=777 tmpfs /var/log/hadoop-hdfs
+    in_root sh -c 'dd if=/dev/zero of=/var/log/hadoop-hdfs/fill bs=4k 2>/dev/null || true'
+    run in_root service howdah-hadoop-journalnode start
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *'/var/log/hadoop-hdfs'*'No space left on device'* ]]
+    in_root umount /var/log/hadoop-hdfs
+}
+
 @test "howdah pseudo start brings up HDFS and YARN by their services" {
     in_root howdah pseudo start worker
     run in_root howdah pseudo status
@@ -129,7 +188,25 @@ add_jdk_package() {
 }
 
 @test "a Spark job on YARN reads and writes HDFS" {
-    count_words_with_spark
+    count_words_with_spark --conf spark.ui.enabled=false
+}
+
+@test "a configuration out of templates: RPC over the engine only, Spark with the shuffle service" {
+    install howdah-slurm-pbs
+    in_root howdah template write /etc/hadoop/conf.site pseudo rpc-required spark-shuffle
+    in_root howdah pseudo stop
+    in_root update-alternatives --install /etc/hadoop/conf hadoop-conf /etc/hadoop/conf.site 50
+    local daemon
+    for daemon in namenode datanode resourcemanager nodemanager historyserver; do in_root service "howdah-hadoop-$daemon" start; done
+    as_user hdfs hdfs dfsadmin -safemode wait
+    as_user worker hdfs dfs -rm -r counts spark-counts
+    count_words
+    count_words_with_spark --conf spark.shuffle.service.enabled=true
+    in_root grep -qr 'ExternalShuffleBlockResolver: Registered executor' /var/log/hadoop-yarn
+    for daemon in historyserver nodemanager resourcemanager datanode namenode; do in_root service "howdah-hadoop-$daemon" stop; done
+    in_root update-alternatives --remove hadoop-conf /etc/hadoop/conf.site
+    in_root rm -rf /etc/hadoop/conf.site
+    in_root howdah pseudo start
 }
 
 @test "an upgrade keeps settings and data, and runs what ran before" {
@@ -142,7 +219,7 @@ add_jdk_package() {
     cp -R "$BATS_FILE_TMPDIR/made2/apt" "$ROOT.repo/apt"
     in_root apt-get -qq update
     in_root apt-get -qq -y dist-upgrade
-    [ -z "$(in_root dpkg-query -W -f '${Version} ${Package}\n' 'howdah-hadoop*' 'howdah-spark*' 'howdah-engine*' | grep -v -e '-2 ')" ]
+    [ -z "$(in_root dpkg-query -W -f '${Version} ${Package}\n' 'howdah-hadoop*' 'howdah-spark*' 'howdah-conf*' 'howdah-slurm*' 'howdah-engine*' | grep -v -e '-2 ')" ]
     [ -z "$(in_root dpkg --audit)" ]
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh /etc/default/howdah-hadoop-datanode
     in_root howdah pseudo status
@@ -153,8 +230,19 @@ add_jdk_package() {
     [ -z "$(in_root find /usr/lib/howdah -name '*.jar' -xtype l)" ]
 }
 
+@test "when a daemon cannot come up again, the upgrade is told of it and is whole" {
+    in_root sh -c 'cp /etc/hadoop/conf/core-site.xml /root/ && echo "<oops>" >>/etc/hadoop/conf/core-site.xml'
+    run in_root apt-get -y install --reinstall howdah-hadoop-nodemanager
+    in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *core-site.xml:* ]]
+    [[ $output == *'howdah-hadoop-nodemanager: it could not be restarted'* ]]
+    [ -z "$(in_root dpkg --audit)" ]
+}
+
 @test "removal stops the daemons and leaves data and settings" {
-    in_root apt-get -qq -y remove '^howdah-hadoop' '^howdah-spark'
+    in_root apt-get -qq -y remove '^howdah-hadoop' '^howdah-spark' '^howdah-conf' '^howdah-slurm'
     run in_root pgrep java
     [ "$status" -eq 1 ]
     [ -e "$ROOT/var/lib/hadoop-hdfs/pseudo/name/current/VERSION" ]
@@ -168,7 +256,7 @@ add_jdk_package() {
 
 @test "purge leaves nothing of ours, but what others put there" {
     in_root sh -c 'mkdir -p /var/lib/hadoop-hdfs/disk1 && touch /var/lib/hadoop-hdfs/disk1/block'
-    in_root apt-get -qq -y purge '^howdah-hadoop' '^howdah-spark' '^howdah-engine'
+    in_root apt-get -qq -y purge '^howdah-hadoop' '^howdah-spark' '^howdah-conf' '^howdah-slurm' '^howdah-engine'
     [ -z "$(in_root dpkg-query -W -f '${Package} ${db:Status-Status}\n' 'howdah-*' | grep -v -e ' not-installed$' -e howdah-jdk8)" ]
     [ -z "$(in_root find /usr /etc /var/log -name '*howdah*' ! -name 'howdah.gpg' ! -path '/usr/share/doc/howdah-jdk8*' ! -path '/etc/rc?.d/*')" ]
     [ ! -e "$ROOT/etc/hadoop" ] && [ ! -e "$ROOT/etc/spark" ] && [ ! -e "$ROOT/usr/lib/howdah" ]

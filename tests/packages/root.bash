@@ -7,16 +7,18 @@
 # What packages of ours depend on and Debian has; the rest of a system is not needed.
 ROOT_PACKAGES=ca-certificates,python3,procps
 
+# ROOT_ARCH: the architecture of the system, where it is not this machine's: then its programs run under emulation.
+
 # base_system: prints the archive of a base system, made once and kept.
 base_system() {
     local mirror suite archive=$HOWDAH_CACHE/packages/root
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-    archive+=-$suite-$(dpkg --print-architecture)-$(echo "$ROOT_PACKAGES" | sha256sum | cut -c1-8).tar
+    archive+=-$suite-${ROOT_ARCH:-$(dpkg --print-architecture)}-$(echo "$ROOT_PACKAGES" | sha256sum | cut -c1-8).tar
     if [ ! -e "$archive" ]; then
         mirror=$(debian_mirror 2>/dev/null) || true
         [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
         mkdir -p "${archive%/*}"
-        mmdebstrap --quiet --variant=minbase --include="$ROOT_PACKAGES" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
+        mmdebstrap --quiet --variant=minbase ${ROOT_ARCH:+--arch="$ROOT_ARCH"} --include="$ROOT_PACKAGES" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
         mv "$archive.new.tar" "$archive"
     fi
     echo "$archive"
@@ -36,7 +38,10 @@ make_root() {
     archive=$(base_system) || return 1
     mkdir -p "$root"
     tar -xf "$archive" -C "$root" --numeric-owner --exclude='./dev/*'
-    rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root/usr/sbin/policy-rc.d"
+    rm -f "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/*
+    # Debian's scripts leave services alone where there is no init, unless told that it is all right.
+    printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
+    chmod 755 "$root/usr/sbin/policy-rc.d"
     printf '127.0.0.1 localhost node\n' >"$root/etc/hosts"
     mkdir -p "$root$JAVA_HOME" "$root/srv/repo" "$root/etc/apt/keyrings"
     # Accounts of services must get to the JDK, wherever it is.
@@ -92,7 +97,7 @@ drop_root() {
 # count_words: WordCount on YARN, as a user.
 count_words() {
     in_root sh -c 'for i in 1 2 3; do echo "camel howdah camel"; done >/tmp/words'
-    as_user worker hdfs dfs -put /tmp/words words || return 1
+    as_user worker hdfs dfs -put -f /tmp/words words || return 1
     as_user worker hadoop jar "/usr/lib/howdah/share/hadoop/mapreduce/hadoop-mapreduce-examples-$HADOOP_VERSION.jar" wordcount words counts || return 1
     words_counted
 }
@@ -100,7 +105,7 @@ count_words() {
 # words_counted: what it left in HDFS is right.
 words_counted() { [ "$(as_user worker hdfs dfs -cat 'counts/part-*' | xargs)" = 'camel 6 howdah 3' ]; }
 
-# count_words_with_spark: the same by PySpark on YARN.
+# count_words_with_spark [OPTION...]: the same by PySpark on YARN.
 count_words_with_spark() {
     cat >"$ROOT/tmp/job.py" <<'PY'
 from pyspark import SparkContext
@@ -108,6 +113,6 @@ sc = SparkContext()
 sc.textFile("words").flatMap(str.split).map(lambda w: (w, 1)).reduceByKey(lambda a, b: a + b).coalesce(1).sortByKey() \
     .saveAsTextFile("spark-counts")
 PY
-    as_user worker spark-submit --master yarn --num-executors 1 --driver-memory 512m --executor-memory 512m /tmp/job.py || return 1
+    as_user worker spark-submit --master yarn --num-executors 1 --driver-memory 512m --executor-memory 512m "$@" /tmp/job.py || return 1
     [ "$(as_user worker hdfs dfs -cat 'spark-counts/part-*' | xargs)" = '(camel, 6) (howdah, 3)' ]
 }

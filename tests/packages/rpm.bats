@@ -83,9 +83,23 @@ dnf_root() {
     [ ! -e "$ROOT/usr/bin/hadoop" ]
 }
 
+@test "beside another Hadoop dnf refuses and names it; rpm refuses what is for another processor" {
+    mkdir "$BATS_FILE_TMPDIR/other"
+    stub_package hadoop "$BATS_FILE_TMPDIR/other" <<<another-hadoop
+    rpm --root "$ROOT" -i --nosignature "$BATS_FILE_TMPDIR"/other/noarch/hadoop-1-1.noarch.rpm
+    run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
+    rpm --root "$ROOT" -e hadoop
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *'conflicts with hadoop'* ]]
+    run rpm --root "$ROOT" -i --test --nosignature "$RPMS"/ppc64le/howdah-engine-0*.rpm
+    [ "$status" -ne 0 ]
+    [[ $output == *'different architecture'* ]]
+}
+
 @test "everything installs, and nothing runs" {
     dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop-conf-pseudo \
-        howdah-hadoop-{secondarynamenode,journalnode,zkfc,timelineserver} howdah-spark howdah-spark-history-server howdah-engine-devel
+        howdah-hadoop-{secondarynamenode,journalnode,zkfc,timelineserver} howdah-spark howdah-spark-history-server howdah-engine-devel howdah-slurm-pbs
     run in_root pgrep java
     [ "$status" -eq 1 ]
     [ "$(in_root readlink -f /etc/hadoop/conf)" = /etc/hadoop/conf.pseudo ]
@@ -97,7 +111,7 @@ dnf_root() {
     in_root useradd -m worker
     in_root howdah pseudo start worker
     count_words
-    count_words_with_spark
+    count_words_with_spark --conf spark.ui.enabled=false
 }
 
 @test "an upgrade keeps settings and data, and runs what ran before" {

@@ -49,10 +49,12 @@ dapl_server() {
     dapltest -T S -D "$HOWDAH_VM_PROVIDER" >/dev/null 2>&1 &
 }
 
-# dapl T|P ARGUMENTS...: a client of dapltest, transactions or performance. Its exit status is 0 even when it could not connect: what it prints decides.
-# A server that does not listen yet rejects it; that is tried again.
+# dapl T|P ARGUMENTS...: a client of dapltest, transactions or performance. Its exit status is 0 even when it could not connect:
+# what it prints decides. A server that does not listen yet rejects it; that is tried again. dapltest posts its first
+# receives without waiting for the peer's: on a busy machine it now and then loses its own closing message ("DTO problem");
+# that is tried again twice, and said.
 dapl() {
-    local test=$1 output
+    local test=$1 output lost=0
     shift
     for _ in {1..20}; do
         output=$(dapltest -T "$test" -D "$HOWDAH_VM_PROVIDER" -s "$HOWDAH_VM_ADDRESS" "$@" 2>&1) || true
@@ -60,7 +62,11 @@ dapl() {
             echo "$output"
             return 0
         fi
-        grep -q NON_PEER_REJECTED <<<"$output" || break
+        if grep -q 'Client_Sync_Send-reaping DTO problem' <<<"$output" && [ $((++lost)) -le 2 ]; then
+            echo "dapltest lost its closing message, try $((lost + 1))"
+        elif ! grep -q NON_PEER_REJECTED <<<"$output"; then
+            break
+        fi
         sleep 0.5
     done
     echo "$output" >&2
@@ -76,12 +82,20 @@ dapl_quit() {
 # that FILTER names, over a transport, and prints the counts. An emulated processor is slow, so there are fewer schedules of
 # faults (HOWDAH_TEST_SEEDS), kills (_KILLS) and peers (_LINKS). HOWDAH_TEST_WITH is a command to run them under.
 engine_tests() {
-    local transport=$1 program filter binary status broken=0 started words
+    local transport=$1 program filter binary status broken=0 started words tests=()
     words=$(mktemp)
     shift
     export HOWDAH_TEST_SEEDS=${HOWDAH_TEST_SEEDS:-2} HOWDAH_TEST_KILLS=${HOWDAH_TEST_KILLS:-10}
     export HOWDAH_TEST_LINKS=${HOWDAH_TEST_LINKS:-20}
-    for program in "$@"; do
+    # A process of its own for each test that forks its peers: rdma_cm's event channel, which DAPL keeps open, is refused to
+    # the children of who opened it (kernel: ib_safe_file_access).
+    for program; do
+        case $program in
+            kill) tests+=(kill:killed_in_the_greeting kill:killed_at_work) ;;
+            *) tests+=("$program") ;;
+        esac
+    done
+    for program in "${tests[@]}"; do
         filter=${program#"${program%%:*}"} program=${program%%:*}
         binary=${HOWDAH_TEST_BUILD:-build/native}/test/test_$program started=$SECONDS status=0
         if [ ! -x "$binary" ]; then
@@ -106,7 +120,7 @@ engine_tests() {
 sanitized() {
     local kind=$1
     shift
-    HOWDAH_TEST_BUILD=build/native-$kind HOWDAH_TEST_DIVISOR=${HOWDAH_TEST_DIVISOR:-8} \
+    HOWDAH_TEST_BUILD=build/native-$kind HOWDAH_TEST_DIVISOR=${HOWDAH_TEST_DIVISOR:-8} HOWDAH_TEST_PATIENCE=6 \
         LSAN_OPTIONS=suppressions=native/test/lsan.supp TSAN_OPTIONS=suppressions=native/test/tsan.supp "$@"
 }
 

@@ -24,6 +24,8 @@ enum hd_outcome {
 
 /** Most bytes of a foreign protocol that hd_accept() can have read before it knew. */
 #define HD_UNREAD_MAX 8
+/** Longest name of a service. */
+#define HD_SERVICE_MAX 64
 
 struct hd_connect_result {
     size_t size;
@@ -33,6 +35,10 @@ struct hd_connect_result {
     size_t unread_length;                /**< hd_accept() and HD_FALLBACK: bytes of the host protocol already taken */
     unsigned char unread[HD_UNREAD_MAX]; /**< from the connection, to be treated as read first */
     char reason[200];
+    /** hd_accept(): to be filled by the caller, "" for nothing: the service that the client of this connection is meant
+     * to open streams to. hd_connect(): what the server's side gave there. Where ports are forwarded, or a program has
+     * several servers, the client cannot know it otherwise. */
+    char service[HD_SERVICE_MAX + 1];
 };
 
 /** Client side. `fd` is a connected stream socket, blocking or not; the engine keeps a duplicate if it needs one, so

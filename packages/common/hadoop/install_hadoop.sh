@@ -32,9 +32,9 @@ for conf in dist pseudo; do
 export HADOOP_LOG_DIR=${HADOOP_LOG_DIR:-/var/log/hadoop-$(id -un)}
 TEXT
 done
-# The pseudo-distributed one: the default files with the properties of pseudo-NAME-site.xml at the end, where they win.
-for part in "$extra"/pseudo-*-site.xml; do
-    file=$prefix/etc/hadoop/conf.pseudo/$(basename -- "${part/pseudo-/}")
+# The pseudo-distributed one: the default files with the properties of the template at the end, where they win.
+for part in "$build"/packaging/pseudo/*-site.xml; do
+    file=$prefix/etc/hadoop/conf.pseudo/$(basename -- "$part")
     sed -i '/<\/configuration>/d' "$file"
     sed -n '/<configuration>/,$p' "$part" | sed 1d >>"$file"
 done

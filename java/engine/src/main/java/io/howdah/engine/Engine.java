@@ -257,12 +257,21 @@ public final class Engine implements Closeable {
    * @param timeoutMillis 0 for {@code hadoop.rdma.connect.timeout}
    */
   public Greeting accept(SocketChannel socket, ByteBuffer prefix, long timeoutMillis) throws IOException {
-    return Greeting.accept(core(), Descriptors.of(socket), prefix, timeoutMillis);
+    return accept(socket, prefix, timeoutMillis, "");
+  }
+
+  /**
+   * The same, and tells the client which service its streams are meant for ({@link Greeting#service}): where ports are
+   * forwarded, or a program has several servers, it cannot know otherwise.
+   */
+  public Greeting accept(SocketChannel socket, ByteBuffer prefix, long timeoutMillis, String service)
+      throws IOException {
+    return Greeting.accept(core(), Descriptors.of(socket), prefix, timeoutMillis, service);
   }
 
   /** The same for a java.net.Socket. */
   public Greeting accept(Socket socket, ByteBuffer prefix, long timeoutMillis) throws IOException {
-    return Greeting.accept(core(), Descriptors.of(socket), prefix, timeoutMillis);
+    return Greeting.accept(core(), Descriptors.of(socket), prefix, timeoutMillis, "");
   }
 
   /** The living link that {@link #connect} made for an address; then there is no need to connect. */

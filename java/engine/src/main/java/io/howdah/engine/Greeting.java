@@ -18,13 +18,16 @@ public final class Greeting {
   private static final int UNREAD = 20;
   private static final int REASON = 28;
   private static final int REASON_MAX = 200;
-  private static final int SIZE = 256;
+  private static final int SERVICE = 228;
+  private static final int SERVICE_MAX = 64;
+  private static final int SIZE = 320;
   private static final int LINKED = 0;
 
   private final Link link;
   private final boolean shared;
   private final byte[] unread;
   private final String reason;
+  private final String service;
 
   private Greeting(EngineCore core, ByteBuffer from) {
     link = from.getInt(OUTCOME) == LINKED ? new Link(core, from.getLong(LINK)) : null;
@@ -33,13 +36,18 @@ public final class Greeting {
     for (int i = 0; i < unread.length; i++) {
       unread[i] = from.get(UNREAD + i);
     }
-    byte[] text = new byte[REASON_MAX];
+    reason = text(from, REASON, REASON_MAX);
+    service = text(from, SERVICE, SERVICE_MAX);
+  }
+
+  private static String text(ByteBuffer from, int at, int max) {
+    byte[] text = new byte[max];
     int length = 0;
-    while (length < REASON_MAX && from.get(REASON + length) != 0) {
-      text[length] = from.get(REASON + length);
+    while (length < max && from.get(at + length) != 0) {
+      text[length] = from.get(at + length);
       length++;
     }
-    reason = new String(text, 0, length, StandardCharsets.US_ASCII);
+    return new String(text, 0, length, StandardCharsets.US_ASCII);
   }
 
   static Greeting connect(EngineCore core, int fd, String address, long timeoutMillis) throws IOException {
@@ -54,8 +62,16 @@ public final class Greeting {
     }
   }
 
-  static Greeting accept(EngineCore core, int fd, ByteBuffer prefix, long timeoutMillis) throws IOException {
+  static Greeting accept(EngineCore core, int fd, ByteBuffer prefix, long timeoutMillis, String service)
+      throws IOException {
     ByteBuffer out = Memory.scratch();
+    byte[] name = service.getBytes(StandardCharsets.US_ASCII);
+    if (name.length > SERVICE_MAX) {
+      throw new IllegalArgumentException("a service name has at most " + SERVICE_MAX + " bytes: " + service);
+    }
+    for (int i = 0; i <= SERVICE_MAX; i++) {
+      out.put(SERVICE + i, i < name.length ? name[i] : 0);
+    }
     int length = copyPrefix(prefix, out);
     long engine = core.enter();
     try {
@@ -130,5 +146,10 @@ public final class Greeting {
   /** Why there is no link, "" if there is one. */
   public String reason() {
     return reason;
+  }
+
+  /** Client side: the service that the server means this connection's streams for; "" if it said none. */
+  public String service() {
+    return service;
   }
 }

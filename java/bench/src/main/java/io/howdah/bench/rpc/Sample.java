@@ -17,7 +17,8 @@ final class Sample {
   final int handlers;
   /**
    * Times in microseconds (mean, p50 ...), count, rate (calls a second), cpuClient and cpuServer (us a call),
-   * heapClient and heapServer (bytes a call), engine (bytes that the engine sent, both processes, a call).
+   * heapClient and heapServer (bytes a call), engine (bytes that the engines of both processes sent and received,
+   * a call).
    */
   final Map<String, Double> values = new TreeMap<>();
 
@@ -44,7 +45,8 @@ final class Sample {
     values.put("cpu" + role, difference("cpu", before, after) / 1e3 / calls);
     values.put("heap" + role, difference("allocated", before, after) / calls);
     values.merge("gcs", difference("gcs", before, after), Double::sum);
-    values.merge("engine", difference("engine.bytes.sent", before, after) / calls, Double::sum);
+    double moved = difference("engine.bytes.sent", before, after) + difference("engine.bytes.received", before, after);
+    values.merge("engine", moved / calls, Double::sum);
   }
 
   static double difference(String name, JsonObject before, JsonObject after) {

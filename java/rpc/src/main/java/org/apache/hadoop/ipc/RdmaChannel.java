@@ -38,6 +38,8 @@ final class RdmaChannel extends SocketChannel {
   private ByteBuffer rest = NOTHING;
   private RegisteredBuffer message;
   private boolean empty;
+  /** The last call was large enough to be read in place; the next one is taken for one like it. */
+  private boolean large;
 
   // Writing, under `delayed`.
   private final ArrayDeque<ByteBuffer> delayed = new ArrayDeque<>();
@@ -79,7 +81,10 @@ final class RdmaChannel extends SocketChannel {
       }
       ByteBuffer from = rest;
       if (!from.hasRemaining()) {
-        from = next(to.capacity() - to.position());
+        if (to.capacity() > Integer.BYTES) { // a call, not the length of one
+          large = to.capacity() >= RdmaArrays.LEAST;
+        }
+        from = next();
         if (from == null) {
           return -1;
         }
@@ -95,9 +100,9 @@ final class RdmaChannel extends SocketChannel {
   }
 
   /** More bytes: of a large message in place, else as many as the leader's buffer holds. @return null at the end */
-  private ByteBuffer next(int want) throws IOException {
+  private ByteBuffer next() throws IOException {
     drop();
-    if (want >= RdmaServer.ROOM && stream.available() >= RdmaServer.ROOM) {
+    if (large && stream.available() >= RdmaArrays.LEAST) {
       message = stream.tryReceive();
       if (message != null) {
         rest = message.buffer();

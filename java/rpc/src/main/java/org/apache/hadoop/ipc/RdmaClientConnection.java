@@ -98,6 +98,7 @@ abstract class RdmaClientConnection extends Thread {
       if (rpc != null) {
         RdmaMetrics.get().clientFallbacks().incr();
       }
+      RdmaMetrics.countClientSocket();
       return tcp;
     }
     connection = id;
@@ -111,11 +112,12 @@ abstract class RdmaClientConnection extends Thread {
     try {
       Greeting greeting = rpc.engine().connect(tcp, name, 0);
       if (greeting.isLinked()) {
-        return open(greeting, tcp, server);
+        return open(greeting, tcp);
       }
       cause = greeting.reason();
       if (!rpc.isRequired()) {
         fellBack(server, cause);
+        RdmaMetrics.countClientSocket();
         return tcp;
       }
     } catch (EngineClosedException e) { // the link was retired while we greeted
@@ -138,9 +140,9 @@ abstract class RdmaClientConnection extends Thread {
     return null;
   }
 
-  private Socket open(Greeting greeting, Socket tcp, InetSocketAddress server) throws IOException {
+  private Socket open(Greeting greeting, Socket tcp) throws IOException {
     try (Link link = greeting.link()) {
-      EngineStream opened = link.open(RdmaRpc.service(server.getPort()));
+      EngineStream opened = link.open(greeting.service());
       stream = new RdmaSocket(opened.protocol(io.howdah.engine.Protocol.WRITE), tcp);
       stream.setSoTimeout(tcp.getSoTimeout());
     }
@@ -213,7 +215,7 @@ abstract class RdmaClientConnection extends Thread {
     RdmaBuffer buffer;
     try {
       buffer = RdmaBuffer.start(rpc.engine(), SIZES.expected(kind));
-      header.writeDelimitedTo(buffer);
+      buffer.write(header);
       RpcWritable.wrap(call.rpcRequest).writeTo(buffer);
     } catch (MemoryLimitException e) {
       sendBytes(call, header, streams);

@@ -24,13 +24,17 @@ import org.apache.hadoop.io.IOUtils;
  * process, which opens one stream for each; which belongs to which makes no difference. Thread-safe.
  */
 final class RdmaGreeter {
-  private static final int THREADS = 32;
+  /** Each takes one greeting at a time, and ends when idle: so many slow ones hold up nobody. */
+  private static final int THREADS = 256;
   private static final int WAITING = 4096;
   private static final int GREETING_TIMEOUT = 10_000;
+  /** The same when all threads are taken and others wait. */
+  private static final int CROWDED_TIMEOUT = 3000;
   private static final long PARTNER_TIMEOUT = TimeUnit.SECONDS.toNanos(20);
   private static final int STREAMS = 1024;
 
   private final RdmaServer server;
+  private final String service;
   private final ThreadPoolExecutor threads;
   private final Map<Long, Waiting> waiting = new HashMap<>();
   private int streams;
@@ -51,15 +55,23 @@ final class RdmaGreeter {
   static final class Greeted {
     final Server.Connection connection;
     final SocketChannel tcp;
+    private final SelectionKey key;
 
-    Greeted(Server.Connection connection, SocketChannel tcp) {
+    Greeted(Server.Connection connection, SelectionKey key) {
       this.connection = connection;
-      this.tcp = tcp;
+      this.tcp = (SocketChannel) key.channel();
+      this.key = key;
+    }
+
+    /** After the socket was closed: its descriptor is the selector's until it selects again. */
+    void forget() {
+      key.selector().wakeup();
     }
   }
 
-  RdmaGreeter(RdmaServer server, int port) {
+  RdmaGreeter(RdmaServer server, int port, String service) {
     this.server = server;
+    this.service = service;
     threads = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(WAITING),
         work -> {
           Thread thread = new Thread(work, "IPC Server greeting on " + port);
@@ -76,7 +88,7 @@ final class RdmaGreeter {
     try {
       threads.execute(() -> answer(engine, key, connection, first));
     } catch (RejectedExecutionException e) {
-      refuse(connection, "too many greetings at a time");
+      refuse(new Greeted(connection, key), "too many greetings at a time");
     }
   }
 
@@ -85,32 +97,37 @@ final class RdmaGreeter {
     try {
       ByteBuffer prefix = first.duplicate();
       prefix.flip();
-      Greeting greeting = engine.accept(tcp, prefix, GREETING_TIMEOUT);
+      int timeout = threads.getQueue().isEmpty() ? GREETING_TIMEOUT : CROWDED_TIMEOUT;
+      Greeting greeting = engine.accept(tcp, prefix, timeout, service);
       if (greeting.isLinked()) {
         first.clear(); // on the stream the connection begins anew
-        greeted(greeting.link(), new Greeted(connection, tcp));
+        greeted(greeting.link(), new Greeted(connection, key));
         return;
       }
       RdmaMetrics.get().serverGreetingsFailed().incr();
       ByteBuffer unread = greeting.unread();
       if (unread.remaining() > first.capacity()) {
-        refuse(connection, "it is neither a greeting nor Hadoop's");
+        refuse(new Greeted(connection, key), "it is neither a greeting nor Hadoop's");
         return;
       }
       RdmaRpc.LOG.info("{} goes on over its socket: {}", connection, greeting.reason());
       first.clear();
       first.put(unread);
+      if (!first.hasRemaining()) {
+        RdmaMetrics.countServerSocket();
+      }
       key.interestOps(SelectionKey.OP_READ);
       key.selector().wakeup();
     } catch (IOException | RuntimeException e) {
       RdmaMetrics.get().serverGreetingsFailed().incr();
-      refuse(connection, e.toString());
+      refuse(new Greeted(connection, key), e.toString());
     }
   }
 
-  private void refuse(Server.Connection connection, String cause) {
-    RdmaRpc.LOG.info("Closing the connection from {}, whose greeting failed: {}", connection, cause);
-    server.close(connection);
+  private void refuse(Greeted greeted, String cause) {
+    RdmaRpc.LOG.info("Closing the connection from {}, whose greeting failed: {}", greeted.connection, cause);
+    server.close(greeted.connection);
+    greeted.forget();
   }
 
   private void greeted(Link link, Greeted greeted) throws IOException {
@@ -192,7 +209,7 @@ final class RdmaGreeter {
     }
     for (Waiting of : old) {
       for (Greeted greeted : of.connections) {
-        refuse(greeted.connection, "no stream came from " + of.link);
+        refuse(greeted, "no stream came from " + of.link);
       }
       for (EngineStream stream : of.streams) {
         RdmaRpc.LOG.info("Closing a stream from {} that no connection came for", of.link);

@@ -1,5 +1,6 @@
 package org.apache.hadoop.ipc;
 
+import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.metrics2.annotation.Metric;
 import org.apache.hadoop.metrics2.annotation.Metrics;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
@@ -9,6 +10,9 @@ import org.apache.hadoop.metrics2.lib.MutableCounterLong;
 @Metrics(name = RdmaMetrics.NAME, about = "RPC over the engine", context = "rpc")
 public final class RdmaMetrics {
   static final String NAME = "HowdahRpc";
+  /** Counted also where the engine is not enabled, and then not published: for that a process needs no source. */
+  private static final AtomicLong CLIENT_SOCKETS = new AtomicLong();
+  private static final AtomicLong SERVER_SOCKETS = new AtomicLong();
   private static RdmaMetrics instance;
 
   // CHECKSTYLE would have these final: metrics2 sets them.
@@ -33,6 +37,26 @@ public final class RdmaMetrics {
       instance = DefaultMetricsSystem.instance().register(NAME, "RPC over the engine", new RdmaMetrics());
     }
     return instance;
+  }
+
+  static void countClientSocket() {
+    CLIENT_SOCKETS.incrementAndGet();
+  }
+
+  static void countServerSocket() {
+    SERVER_SOCKETS.incrementAndGet();
+  }
+
+  /** Client connections made over sockets, for whatever reason. */
+  @Metric(value = {"ClientSockets", "Client connections made over sockets"}, type = Metric.Type.COUNTER)
+  public long clientSockets() {
+    return CLIENT_SOCKETS.get();
+  }
+
+  /** Connections that servers with the engine enabled took over sockets. */
+  @Metric(value = {"ServerSockets", "Connections that servers took over sockets"}, type = Metric.Type.COUNTER)
+  public long serverSockets() {
+    return SERVER_SOCKETS.get();
   }
 
   MutableCounterLong clientConnections() {

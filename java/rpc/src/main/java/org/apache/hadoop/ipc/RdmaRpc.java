@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,6 +35,8 @@ final class RdmaRpc {
   private static final Map<InetSocketAddress, Long> PLAIN = new ConcurrentHashMap<>();
   private static final Map<InetSocketAddress, String> SAID = new ConcurrentHashMap<>();
   private static final int PEERS_REMEMBERED = 10_000;
+
+  private static final AtomicInteger SERVERS = new AtomicInteger();
 
   private static Engine engine;
 
@@ -205,8 +208,8 @@ final class RdmaRpc {
     }
   }
 
-  /** What a server's streams are for; a process may have several servers. */
-  static String service(int port) {
-    return "hadoop.rpc." + port;
+  /** A name for a server's streams, told to clients as they greet: a process may have several servers on one port. */
+  static String newService(int port) {
+    return "hadoop.rpc." + port + "." + SERVERS.incrementAndGet();
   }
 }

@@ -26,7 +26,7 @@ import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto;
  * thread that leads (see RdmaHandlers), and takes responses. Without the engine every method does what stock does.
  */
 abstract class RdmaServer implements EventHandler {
-  /** Size of the buffer that calls are read through; what is larger is read in place. */
+  /** Size of the buffer that calls are read through, those that are not worth reading in place. */
   static final int ROOM = 64 * 1024;
   /** Calls of one connection before others have a turn. */
   private static final int BURST = 64;
@@ -41,6 +41,7 @@ abstract class RdmaServer implements EventHandler {
   private final int maxResponse;
   private final RdmaHandlers handlers = new RdmaHandlers(this);
   private final Set<RdmaChannel> delayed = ConcurrentHashMap.newKeySet();
+  private final RdmaArrays arrays = new RdmaArrays();
 
   private RdmaGreeter greeter;
   private EventQueue events;
@@ -92,9 +93,10 @@ abstract class RdmaServer implements EventHandler {
       try {
         Engine engine = rpc.engine();
         room = ByteBuffer.allocateDirect(ROOM);
-        greeter = new RdmaGreeter(this, port);
+        String name = RdmaRpc.newService(port);
+        greeter = new RdmaGreeter(this, port, name);
         events = engine.newQueue();
-        service = engine.listen(RdmaRpc.service(port), events, this);
+        service = engine.listen(name, events, this);
         handlers.start(events, port);
         return true;
       } catch (IOException e) {
@@ -149,6 +151,11 @@ abstract class RdmaServer implements EventHandler {
     }
   }
 
+  /** What a call of that length is read into. */
+  final ByteBuffer allocate(SocketChannel channel, int length) {
+    return channel instanceof RdmaChannel ? arrays.take(length) : ByteBuffer.allocate(length);
+  }
+
   // Greetings.
 
   /**
@@ -169,6 +176,9 @@ abstract class RdmaServer implements EventHandler {
       ByteBuffer seen = first.duplicate();
       seen.flip();
       if (n < 0 || !seen.hasRemaining() || !Greeting.isPossible(seen) || !open()) {
+        if (!first.hasRemaining()) {
+          RdmaMetrics.countServerSocket();
+        }
         return false;
       }
     } catch (IOException e) {
@@ -188,6 +198,7 @@ abstract class RdmaServer implements EventHandler {
       channel.key().attach(greeted.connection);
       adopt(greeted.connection, channel);
       greeted.tcp.close(); // the engine keeps what it needs of it
+      greeted.forget();
       RdmaMetrics.get().serverConnections().incr();
       stream.register(events, channel);
     } catch (IOException e) {
@@ -283,9 +294,9 @@ abstract class RdmaServer implements EventHandler {
     RdmaBuffer buffer;
     try {
       buffer = RdmaBuffer.start(rpc.engine(), value == null ? 0 : SIZES.expected(kind));
-      RpcWritable.wrap(header).writeTo(buffer);
+      buffer.write(header);
       if (value != null) {
-        RpcWritable.wrap(value).writeTo(buffer);
+        buffer.write(value);
         SIZES.record(kind, buffer.length());
       }
     } catch (MemoryLimitException e) {
@@ -293,6 +304,9 @@ abstract class RdmaServer implements EventHandler {
     }
     if (buffer.length() > maxResponse) {
       Server.LOG.warn("Large response size " + buffer.length() + " for call " + describe(header, request));
+    }
+    if (value != null && request instanceof ProtobufRpcEngine.RpcProtobufRequest) {
+      arrays.giveBack((ProtobufRpcEngine.RpcProtobufRequest) request);
     }
     return buffer.finish();
   }

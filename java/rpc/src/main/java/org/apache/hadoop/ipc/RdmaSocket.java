@@ -85,7 +85,7 @@ final class RdmaSocket extends Socket {
       return true;
     }
     drop();
-    if (want >= ROOM && stream.available() >= ROOM) {
+    if (want >= RdmaArrays.LEAST && stream.available() >= RdmaArrays.LEAST) {
       message = stream.receive();
       if (message == null) {
         return false;
@@ -94,6 +94,9 @@ final class RdmaSocket extends Socket {
       return true;
     }
     in.clear();
+    if (frame.isBorder() && frame.large) { // its length first, then the rest in place
+      in.limit(Integer.BYTES);
+    }
     try {
       return await() > 0;
     } finally {
@@ -154,6 +157,8 @@ final class RdmaSocket extends Socket {
     private int seen;
     private int length;
     private int left;
+    /** Whether the last response was worth reading in place. */
+    private boolean large;
 
     boolean isBorder() {
       return seen == 0;
@@ -188,6 +193,7 @@ final class RdmaSocket extends Socket {
 
     private void endIfWhole() {
       if (seen == Integer.BYTES && left == 0) {
+        large = length >= RdmaArrays.LEAST;
         seen = 0;
         length = 0;
       }

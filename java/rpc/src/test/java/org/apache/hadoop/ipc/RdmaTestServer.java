@@ -64,8 +64,13 @@ final class RdmaTestServer implements AutoCloseable {
 
   RdmaTestServer(Configuration conf, int handlers, int port, SecretManager<RdmaTestTokens.Identifier> secrets)
       throws IOException {
+    this(conf, handlers, "127.0.0.1", port, secrets);
+  }
+
+  RdmaTestServer(Configuration conf, int handlers, String address, int port,
+      SecretManager<RdmaTestTokens.Identifier> secrets) throws IOException {
     server = new RPC.Builder(conf).setProtocol(RdmaTestProtocol.class).setInstance(new Implementation())
-        .setBindAddress("127.0.0.1").setPort(port).setNumHandlers(handlers).setSecretManager(secrets).build();
+        .setBindAddress(address).setPort(port).setNumHandlers(handlers).setSecretManager(secrets).build();
     server.start();
   }
 

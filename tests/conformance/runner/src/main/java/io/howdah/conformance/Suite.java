@@ -29,6 +29,7 @@ enum Suite {
     List<String> options(ClassList.Entry entry, Path work) {
       List<String> options = hadoopOptions(work);
       options.add("-Dconformance.rpc=" + (entry.offline ? "none" : "engine"));
+      options.add("-Dconformance.rpc.sockets=" + entry.sockets);
       return options;
     }
 

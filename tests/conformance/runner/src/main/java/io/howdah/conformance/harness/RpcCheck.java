@@ -28,7 +28,7 @@ public final class RpcCheck {
     try {
       long over = counter("clientConnections") + counter("serverConnections");
       long past = counter("clientFallbacks") + counter("clientSockets") + counter("serverSockets");
-      String wrong = judge(expected, whole, over, past);
+      String wrong = judge(expected, whole, over, past, Long.getLong("conformance.rpc.sockets", 0));
       System.out.println("=== RPC connections over the engine, both ends: " + over + ", past it: " + past);
       if (wrong.isEmpty()) {
         events.passed(NAME);
@@ -40,9 +40,11 @@ public final class RpcCheck {
     }
   }
 
-  private static String judge(String expected, boolean whole, long over, long past) {
-    if (past != 0) {
-      return past + " ends of RPC connections did not go over the engine, " + over + " did";
+  private static String judge(String expected, boolean whole, long over, long past, long sockets) {
+    // Of tests that open sockets to a server with their own hands: exactly so many, and fewer if only some tests ran.
+    if (past > sockets || whole && past != sockets) {
+      return past + " ends of RPC connections did not go over the engine, " + over + " did"
+          + (sockets == 0 ? "" : "; listed are " + sockets);
     }
     if (expected.equals("none") && over != 0) {
       return "listed as offline, but made RPC connections over the engine: " + over + " ends";
@@ -61,6 +63,9 @@ public final class RpcCheck {
     Method accessor = type.getDeclaredMethod(name);
     accessor.setAccessible(true);
     Object counter = accessor.invoke(metrics);
+    if (counter instanceof Number) {
+      return ((Number) counter).longValue();
+    }
     return ((Number) counter.getClass().getMethod("value").invoke(counter)).longValue();
   }
 }

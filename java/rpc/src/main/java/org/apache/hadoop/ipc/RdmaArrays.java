@@ -1,0 +1,81 @@
+package org.apache.hadoop.ipc;
+
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.util.ArrayDeque;
+import java.util.Iterator;
+import java.util.Map;
+import java.util.WeakHashMap;
+
+/**
+ * What large calls are read into. An array is used again once its call is answered: it is in the processor's cache,
+ * while a new one has to be cleared and brought from memory first, which costs more than reading the call. An array
+ * whose call takes another way is left to the collector. Thread-safe.
+ */
+final class RdmaArrays {
+  /** Smaller calls are no trouble. */
+  static final int LEAST = 8 * 1024;
+  private static final int MOST = 4 << 20;
+  private static final int FREE = 32;
+  private static final long FREE_BYTES = 16 << 20;
+  private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  // Under `this`. Arrays are equal if they are the same.
+  private final ArrayDeque<byte[]> free = new ArrayDeque<>();
+  private final Map<byte[], Boolean> lent = new WeakHashMap<>();
+  private long freeBytes;
+
+  /** Room for a call of that length. */
+  ByteBuffer take(int length) {
+    if (length < LEAST || length > MOST) {
+      return ByteBuffer.allocate(length);
+    }
+    byte[] array = fitting(length);
+    if (array == null) {
+      array = new byte[length];
+    }
+    synchronized (this) {
+      lent.put(array, true);
+    }
+    return ByteBuffer.wrap(array, 0, length).slice();
+  }
+
+  /** The array that was given back last of those that are not much too large. */
+  private synchronized byte[] fitting(int length) {
+    for (Iterator<byte[]> each = free.iterator(); each.hasNext();) {
+      byte[] array = each.next();
+      if (array.length >= length && array.length <= 2L * length) {
+        each.remove();
+        freeBytes -= array.length;
+        return array;
+      }
+    }
+    return null;
+  }
+
+  /** The call is answered: its header stays, its parameters were parsed and nobody looks at their bytes any more. */
+  void giveBack(RpcWritable.Buffer request) throws IOException {
+    ByteBuffer bytes = request.getByteBuffer();
+    if (bytes == null || bytes.array().length < LEAST) {
+      return;
+    }
+    byte[] array = bytes.array();
+    synchronized (this) {
+      if (lent.remove(array) == null) {
+        return;
+      }
+    }
+    request.readFrom(NOTHING.duplicate()); // from here on it can't reach the array
+    synchronized (this) {
+      free.addFirst(array);
+      freeBytes += array.length;
+      while (free.size() > FREE || freeBytes > FREE_BYTES) {
+        freeBytes -= free.removeLast().length;
+      }
+    }
+  }
+
+  synchronized long freeBytes() {
+    return freeBytes;
+  }
+}

@@ -1,0 +1,35 @@
+# shellcheck shell=bash
+# The machine room of batch-system for tests. Loaded by batch.bats.
+
+# why_no_room: prints why there can be none here; nothing where it can.
+why_no_room() {
+    local tool
+    [ "$(id -u)" -eq 0 ] || { echo "only root can make a network of its own"; return; }
+    for tool in slurmctld slurmd sbatch munged nsenter ip; do command -v "$tool" >/dev/null || { echo "$tool is missing"; return; }; done
+    unshare --mount --pid --net --uts --fork true 2>/dev/null || echo "this machine allows no namespaces"
+}
+
+# open_room FOLDER: ROOM is ready when it returns.
+open_room() {
+    local holder
+    mkdir -p "$1"
+    setsid unshare --mount --pid --net --uts --mount-proc --fork --kill-child --propagation private \
+        "$HOWDAH_ROOT/tests/packages/batch-system" "$1" </dev/null >"$1/log.room" 2>&1 3>&- &
+    holder=$!
+    echo "$holder" >"$1/holder"
+    while kill -0 "$holder" 2>/dev/null && [ ! -e "$1/ready" ]; do sleep 0.1; done
+    [ -e "$1/ready" ] || { cat "$1/log.room" >&2; return 1; }
+    pgrep -P "$holder" >"$1/pid"
+    until [ "$(in_room sinfo -h -o %T | sort -u)" = idle ]; do sleep 0.2; done
+}
+
+# in_room COMMAND...: on the head.
+in_room() {
+    nsenter --target "$(cat "$ROOM/pid")" --mount --net --uts --pid env -C "${IN:-$ROOM}" -i PATH="$PATH" HOME="$ROOM" USER=root \
+        SLURM_CONF="$ROOM/slurm.conf" JAVA_HOME="$JAVA_HOME" HOWDAH_HOME="$TREE" HOWDAH_JOB_LOCAL="$ROOM/local" "$@"
+}
+
+close_room() {
+    [ ! -e "$ROOM/pid" ] || kill -9 "$(cat "$ROOM/pid")" 2>/dev/null || true
+    while [ -e "/proc/$(cat "$ROOM/holder")" ]; do sleep 0.1; done
+}
