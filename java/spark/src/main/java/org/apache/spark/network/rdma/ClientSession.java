@@ -105,6 +105,9 @@ final class ClientSession {
       } catch (IOException e) {
         ended();
         next.failed(e);
+      } catch (RuntimeException e) { // a request that is forgotten would leave its reader waiting
+        ended();
+        next.failed(new IOException(e));
       }
     }
   }

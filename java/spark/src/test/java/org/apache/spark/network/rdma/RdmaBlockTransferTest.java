@@ -225,6 +225,22 @@ class RdmaBlockTransferTest {
   }
 
   @Test
+  void aSilentPeerLosesItsLink() throws Exception {
+    start(REQUIRED, "spark.shuffle.io.maxRetries=0", "spark.shuffle.io.connectionTimeout=5s");
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+    Fetched.of(client, server, "rdd_1_1").release();
+    Fetched fetched = Fetched.of(client, server, TestService.SLOW);
+    assertThat(fetched.failures.get(TestService.SLOW)).isInstanceOf(IOException.class)
+        .hasMessageContaining("the fetch from").hasMessageContaining("failed");
+    assertThat(server.asked).hasValue(2);
+    server.answer.countDown();
+    Fetched again = Fetched.of(client, server, "rdd_1_1");
+    assertThat(again.read("rdd_1_1")).isEqualTo(bytes(1000, 1));
+    again.release();
+    assertThat(client.rdma.metrics().sessions.getCount()).isEqualTo(2);
+  }
+
+  @Test
   void closingTheClientEndsEverything() throws Exception {
     start(REQUIRED, "spark.shuffle.io.maxRetries=0");
     for (int i = 0; i < 20; i++) {

@@ -6,6 +6,7 @@ import io.howdah.engine.EngineOption;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
@@ -22,10 +23,13 @@ import scala.reflect.ClassTag;
 final class TestService implements BlockDataManager, AutoCloseable {
   static final String HOST = "127.0.0.1";
   static final String APP = "app-of-the-test";
+  /** A block that is not found before the test lets it. */
+  static final String SLOW = "rdd_7_7";
 
   final Map<String, ManagedBuffer> blocks = new ConcurrentHashMap<>();
   final Map<String, byte[]> stored = new ConcurrentHashMap<>();
   final AtomicInteger asked = new AtomicInteger();
+  final CountDownLatch answer = new CountDownLatch(1);
   final Engine engine;
   final RdmaBlockTransferService rdma;
   final NettyBlockTransferService service;
@@ -73,6 +77,13 @@ final class TestService implements BlockDataManager, AutoCloseable {
   @Override
   public ManagedBuffer getBlockData(BlockId id) {
     asked.incrementAndGet();
+    if (id.toString().equals(SLOW)) {
+      try {
+        answer.await();
+      } catch (InterruptedException e) {
+        throw new IllegalStateException(e);
+      }
+    }
     ManagedBuffer block = blocks.get(id.toString());
     if (block == null) {
       throw new IllegalStateException("no " + id + " in the test");
