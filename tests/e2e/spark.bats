@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
-# Spark's block transfer over the engine: real executors of a standalone cluster and of YARN, whose own counters say how
-# blocks came.
+# Spark's block transfer over the engine: real executors of a standalone cluster, whose own counters say how blocks
+# came.
 
 load lib
 
 setup_file() {
     set_up_tree
-    export DIR=$BATS_FILE_TMPDIR/c SPARK_LOCAL_IP=127.0.0.1
+    export SPARK_LOCAL_IP=127.0.0.1
     export ENGINE='--conf spark.shuffle.rdma.enabled=true'
     export FORCED="$ENGINE --conf spark.shuffle.rdma.transport=shm"
 }
@@ -20,11 +20,6 @@ setup() {
 
 teardown() {
     if [ ${#PIDS[@]} -gt 0 ]; then kill "${PIDS[@]}" 2>/dev/null || true; fi
-}
-
-teardown_file() {
-    set_up_tree
-    if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
 }
 
 # daemon NAME CLASS ARGUMENT...: in the background, its output in $WORK/NAME.log.
@@ -89,14 +84,6 @@ ended() { [ "$(executor_logs | grep -c 'Block transfer fetched')" -ge "$1" ]; }
     done
 }
 
-@test "with authentication too" {
-    standalone
-    OPTIONS="$FORCED --conf spark.authenticate=true --conf spark.authenticate.secret=sesame" submit GroupByTest 4 500 4092 4
-    wait_until 30 ended 2
-    [ "$(fetched engine)" -gt 0 ]
-    [ "$(fetched netty)" -eq 0 ]
-}
-
 @test "an executor without the engine is served over Netty, and counted" {
     standalone HOWDAH_ENGINE=off
     OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
@@ -111,25 +98,3 @@ ended() { [ "$(executor_logs | grep -c 'Block transfer fetched')" -ge "$1" ]; }
     OPTIONS='' submit GroupByTest 4 500 4092 4
     run ! grep -r 'Block transfer' "$WORK" --include stderr --include driver.log
 }
-
-@test "a required engine that is not there fails the application by name" {
-    standalone
-    OPTIONS="$FORCED --conf spark.driver.extraJavaOptions=-Dio.howdah.engine=off"
-    run submit GroupByTest 4 500 4092 4
-    [ "$status" -ne 0 ]
-    grep -q 'blocks have to come over the engine (hadoop.rdma.transport=shm), which' "$WORK/driver.log"
-}
-
-@test "on YARN" {
-    cluster start --dir "$DIR" --datanodes 1
-    # shellcheck disable=SC2086 # words
-    with "$DIR" spark-submit --master yarn --num-executors 2 --executor-memory 512m --driver-memory 512m \
-        --conf spark.shuffle.rdma.memory.limit=256m $FORCED \
-        --class io.howdah.examples.spark.GroupByTest "$TREE"/jars/howdah-examples-*.jar 6 1000 4092 5 >"$WORK/out"
-    grep -q 'GroupByTest: ' "$WORK/out"
-    yarn_logs >"$WORK/logs"
-    grep -qE 'Block transfer fetched [1-9][0-9]* blocks of .* and 0 of 0 bytes over Netty' "$WORK/logs"
-    run ! grep -E 'Block transfer fetched .* and [1-9][0-9]* of [0-9]* bytes over Netty' "$WORK/logs"
-}
-
-yarn_logs() { find "$DIR" -name stderr -path '*container_*' -exec cat {} +; }
