@@ -43,7 +43,7 @@ lint: prepare ## run the linters
 unit: java ## run the unit tests
 	@ci/unit
 
-e2e: dist ## run the end-to-end tests on a local cluster
+e2e: stock ## run the end-to-end tests on a local cluster
 	@ci/e2e
 
 rdma-vm: java ## run the tests that need real verbs and uDAPL, in a virtual machine

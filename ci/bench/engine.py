@@ -89,12 +89,16 @@ def in_guest(root, rounds):
                 side, block = line.split()[1], []
             elif line.startswith("= "):
                 name, measure, size, unit, value = line.split()[1:]
-                figures.setdefault((name, measure, int(size), unit), []).append(float(value))
+                figures.setdefault((name, measure.replace("_", " "), int(size), unit), []).append(float(value))
             else:
                 block.append(line)
                 if line.startswith("]"):
                     for row in json.loads("".join(block)):
                         figures.setdefault((side, row["measure"], row["bytes"], row["unit"]), []).append(row["ours"])
+                        for kind in ("mean", "least"):
+                            if "ours_" + kind in row:
+                                key = side, kind + " latency", row["bytes"], row["unit"]
+                                figures.setdefault(key, []).append(row["ours_" + kind])
     if guest.returncode:
         raise SystemExit("the virtual machine ended with %d" % guest.returncode)
     return figures
@@ -102,18 +106,19 @@ def in_guest(root, rounds):
 
 def add_guest_rows(result, figures):
     """verbs against perftest, udapl against verbs, the choice of protocols against the better of its parts."""
-    better = {"latency": "lower", "pull": "higher"}
+    better = {"latency": "lower", "mean latency": "lower", "least latency": "lower", "pull": "higher"}
+    asked = {"latency": VERBS_LATENCY, "pull": VERBS_PULL}
     for (side, measure, size, unit), ours in sorted(figures.items()):
         case = "%d B" % size
         if side == "verbs":
-            target = VERBS_LATENCY if measure == "latency" else VERBS_PULL
+            target = asked.get(measure)
             reference = figures["perftest", measure, size, unit]
             result.add("verbs " + measure, case, unit, better[measure], ours, reference, "perftest", target)
         elif side == "udapl":
             target = UDAPL_LATENCY if measure == "latency" else None
             reference = figures["verbs", measure, size, unit]
             result.add("udapl " + measure, case, unit, better[measure], ours, reference, "verbs", target)
-        elif side == "protocol-auto":
+        elif side == "protocol-auto" and measure == "latency":
             parts = {name: figures["protocol-" + name, measure, size, unit] for name in ("copy", "read", "write")}
             best = min(parts, key=lambda name: sorted(parts[name])[len(parts[name]) // 2])
             result.add("hybrid " + measure, case, unit, better[measure], ours, parts[best], best, HYBRID)

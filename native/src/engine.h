@@ -133,7 +133,7 @@ void hd_comm_hurry(struct hd_link *link);
  * or the end of the spin time. @return whether it did and nothing came: the caller says when something did */
 bool hd_comm_spin(struct hd_queue *queue, int64_t start, int64_t deadline);
 
-/* ---- I/O threads (fetch.c) ---- */
+/* ---- I/O threads (fetch_io.c) ---- */
 
 int hd_io_start(struct hd_engine *engine);
 void hd_io_stop(struct hd_engine *engine);

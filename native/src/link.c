@@ -347,6 +347,14 @@ static void wake_stalled(struct hd_link *link)
     }
 }
 
+/* The usual case after a message came: nobody waits to send, and few credits are owed. */
+static inline bool nothing_to_send(const struct hd_link *link)
+{
+    return hd_list_empty(&link->controls) && hd_list_empty(&link->tx_stalled) && hd_list_empty(&link->tx_frags) &&
+           hd_list_empty(&link->tx_fetches) && hd_list_empty(&link->tx_replies) &&
+           link->rx_owed < link->mine.credits / 2;
+}
+
 void hd_link_transmit(struct hd_link *link)
 {
     if (!hd_list_empty(&link->controls))
@@ -504,7 +512,7 @@ void hd_link_progress(struct hd_link *link)
         if (!hd_list_empty(&link->memory_wait))
             hd_rndv_retry_memory(link);
         more = (!hd_list_empty(&link->todo) && hd_rndv_run(link)) || n == BUDGET;
-        if (hd_link_usable(link))
+        if (hd_link_usable(link) && !nothing_to_send(link))
             hd_link_transmit(link);
     }
 }

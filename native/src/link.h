@@ -63,6 +63,7 @@ struct hd_link {
     /* streams */
     struct hd_stream **buckets;
     uint32_t bucket_count, stream_count, peer_stream_count;
+    struct hd_stream *last_found; /* the stream of the last frame: the next one is often for it too */
     uint32_t next_id, last_peer_id;
     struct hd_list tx_stalled;     /* streams that wait for credits */
     struct hd_list memory_senders; /* streams with messages that wait for buffer memory */
@@ -263,7 +264,19 @@ int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, 
 /* ---- stream.c, send.c, receive.c ---- */
 
 struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id);
-void hd_stream_notify(struct hd_stream *stream);
+void hd_stream_wake_waiters(struct hd_stream *stream);
+
+/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
+ * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
+ * the word while he is away. */
+static inline void hd_stream_notify(struct hd_stream *stream)
+{
+    uint32_t event = atomic_load_explicit(&stream->event, memory_order_relaxed) + 1;
+    atomic_store_explicit(&stream->event, event, memory_order_release);
+    if (stream->sleepers || stream->link->poller_away)
+        hd_stream_wake_waiters(stream);
+}
+
 /* A message became ready, or its rendezvous failed to. */
 void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg);
 /* Tells senders that wait for memory that there is some. */
@@ -303,7 +316,7 @@ void hd_rndv_transmit(struct hd_link *link);
 void hd_rndv_retry_memory(struct hd_link *link);
 void hd_rndv_destroy_all(struct hd_link *link);
 
-/* ---- fetch.c ---- */
+/* ---- fetch.c, serve.c ---- */
 
 int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *payload, size_t length);
 int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, const void *payload, size_t length);

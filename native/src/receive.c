@@ -80,12 +80,15 @@ static int take_window(struct hd_stream *stream, size_t length)
 
 int hd_stream_on_data(struct hd_link *link, uint32_t id, const void *payload, size_t length, hd_buf *owner)
 {
-    struct hd_stream *stream;
+    struct hd_stream *stream = link->last_found;
     int err;
-    if (!expect(link, id, &stream, &err)) {
-        if (!err)
-            hd_link_control(link, HD_FRAME_RESET, id, ECONNRESET, NULL, 0);
-        return err;
+    if (!stream || stream->id != id || stream->remote_error) {
+        if (!expect(link, id, &stream, &err)) {
+            if (!err)
+                hd_link_control(link, HD_FRAME_RESET, id, ECONNRESET, NULL, 0);
+            return err;
+        }
+        link->last_found = stream;
     }
     hd_buf *buf;
     if (owner) {

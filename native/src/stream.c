@@ -59,6 +59,8 @@ static void take_out(struct hd_link *link, struct hd_stream *stream)
     while (*at != stream)
         at = &(*at)->next_in_bucket;
     *at = stream->next_in_bucket;
+    if (link->last_found == stream)
+        link->last_found = NULL;
     stream->in_table = false;
     link->stream_count--;
     link->peer_stream_count -= stream->by_peer;
@@ -96,7 +98,7 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
 
 static void post_readable(struct hd_stream *stream)
 {
-    if (stream->queue && stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
+    if (stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
         stream->readable_wanted = false;
 }
 
@@ -111,7 +113,7 @@ static bool readable(const struct hd_stream *stream)
 void hd_stream_tell_reader(struct hd_stream *stream)
 {
     hd_stream_notify(stream);
-    if (readable(stream))
+    if (stream->queue && readable(stream))
         post_readable(stream);
 }
 

@@ -21,10 +21,11 @@ static const struct row table[] = {
 
 static bool fits(const struct row *row, const struct hd_tuning_link *link)
 {
-    bool rdma = strcmp(link->kind, "shm") != 0 && strcmp(link->kind, "soft") != 0;
+    bool soft = strcmp(link->kind, "soft") == 0 || strcmp(link->kind, "udapl-soft") == 0;
+    bool rdma = !soft && strcmp(link->kind, "shm") != 0;
     return (strcmp(row->arch, "*") == 0 || strcmp(row->arch, link->arch) == 0) &&
            (strcmp(row->kind, "*") == 0 || strcmp(row->kind, link->kind) == 0 ||
-            (rdma && strcmp(row->kind, "rdma") == 0)) &&
+            (rdma && strcmp(row->kind, "rdma") == 0) || (soft && strcmp(row->kind, "soft") == 0)) &&
            row->speed <= link->speed;
 }
 

@@ -116,7 +116,7 @@ int hd_tuning_link_find(const hd_conf *conf, struct hd_tuning_link *link)
     if (conf->transport == HD_TR_AUTO || conf->transport == HD_TR_VERBS || conf->transport == HD_TR_UDAPL)
         hd_tuning_look("/sys", wanted, &found);
     if (conf->transport == HD_TR_UDAPL)
-        snprintf(found.kind, sizeof(found.kind), "udapl");
+        snprintf(found.kind, sizeof(found.kind), "%s", strcmp(found.kind, "soft") == 0 ? "udapl-soft" : "udapl");
     *link = found;
     return 0;
 }

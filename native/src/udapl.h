@@ -18,6 +18,7 @@
 #include <dat2/udat.h>
 #include <netinet/in.h>
 
+#include "lock.h"
 #include "transport.h"
 
 /* ---- the library ---- */
@@ -93,7 +94,7 @@ struct udapl_device {
     char adapter[64];
     bool complained; /* that memory could not be registered; under the arena's lock */
     bool serial;     /* the provider is not thread-safe: one call at a time */
-    pthread_mutex_t mutex;
+    struct hd_lock mutex;
     DAT_IA_HANDLE ia;
     DAT_EVD_HANDLE async_evd;
     DAT_CNO_HANDLE async_cno;
@@ -151,6 +152,11 @@ struct udapl_arrival {
     uint32_t slot, length;
 };
 
+/* A message of a multiple of so many bytes may go without a header; every frame with one has another length, if need
+ * be by UDAPL_PAD bytes behind it. So a message that fills packets exactly does not cost one more. */
+#define UDAPL_BARE 64
+#define UDAPL_PAD  1
+
 enum { UDAPL_WAKE_THREAD = 1, UDAPL_WAKE_EVENT = 2 };
 
 struct udapl_ep {
@@ -158,7 +164,7 @@ struct udapl_ep {
     struct udapl_device *device;
     struct hd_list in_device;
     struct hd_ep_params params;
-    pthread_mutex_t own_mutex, *mutex;
+    struct hd_lock own_mutex, *mutex;
 
     DAT_EP_HANDLE ep;
     DAT_EVD_HANDLE dto_evd, connect_evd, request_evd; /* request_evd: of the service point */
@@ -178,8 +184,12 @@ struct udapl_ep {
     DAT_LMR_HANDLE lmr;
     DAT_LMR_CONTEXT key;
     uint32_t rx_slots, tx_slots;
-    uint64_t tx_head, tx_tail; /* slots in use: [tail, head) modulo tx_slots */
+    uint64_t tx_head, tx_tail; /* slots in use: so many were taken, so many given back, in turn */
+    uint32_t tx_next;          /* the slot that is taken next */
     uint32_t unsignalled;
+    uint32_t tx_count, rx_count;   /* frames ever: the sequence of those that go without a header */
+    uint32_t tx_stream, rx_stream; /* of the last message with a header; those without one are of the same stream */
+    uint32_t tx_kept;              /* credits that frames without a header should have carried; the next header does */
 
     /* requests under way: [tail, head) modulo request_room, a power of two */
     struct udapl_request *requests;
@@ -187,14 +197,17 @@ struct udapl_ep {
     uint64_t request_head, request_tail;
     uint32_t reads, reads_max, rma, rma_max;
 
-    /* arrived, not yet taken: [tail, head) modulo rx_slots */
+    /* arrived, not yet taken: [tail, head) modulo arrival_room, a power of two */
     struct udapl_arrival *arrivals;
+    uint32_t arrival_room;
     uint64_t arrival_head, arrival_tail;
-    _Atomic uint32_t waiting; /* their number, and `stashed`: pending() looks without the lock */
+    _Atomic uint32_t waiting; /* their number: pending() looks without the lock */
+    uint32_t repost;          /* 1 + slot of the last one taken, to be posted when there is time; under *mutex */
+    DAT_RETURN repost_error;
 
     /* one event that pending() found; under *mutex */
     DAT_EVENT stash;
-    bool stashed;
+    atomic_bool stashed;
     _Atomic int broken; /* error that progress() returns once everything that arrived is taken */
 
     /* sleeping */

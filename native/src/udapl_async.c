@@ -30,17 +30,17 @@ static void ask_again(struct udapl_device *own)
 {
     DAT_OS_WAIT_PROXY_AGENT agent = {.instance_data = own, .proxy_agent_func = ring};
     DAT_EVD_HANDLE evd;
-    pthread_mutex_lock(&own->mutex);
+    hd_lock(&own->mutex);
     udapl.cno_modify_agent(own->async_cno, agent);
     udapl.cno_wait(own->async_cno, 0, &evd);
-    pthread_mutex_unlock(&own->mutex);
+    hd_unlock(&own->mutex);
 }
 
 static bool next_event(struct udapl_device *own, DAT_EVENT *event)
 {
-    pthread_mutex_lock(&own->mutex);
+    hd_lock(&own->mutex);
     bool found = udapl.evd_dequeue(own->async_evd, event) == DAT_SUCCESS;
-    pthread_mutex_unlock(&own->mutex);
+    hd_unlock(&own->mutex);
     return found;
 }
 

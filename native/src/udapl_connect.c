@@ -39,7 +39,7 @@ struct greeting { /* private data of the connection request */
     uint8_t magic[8], token[HD_ID_LENGTH];
 };
 
-static const uint8_t magic[8] = "howdah1";
+static const uint8_t magic[8] = "howdah2";
 
 /* ---- what an endpoint is made of ---- */
 
@@ -64,8 +64,8 @@ static int plan(struct udapl_ep *ep)
     const struct hd_limits *mine = &ep->params.mine, *peers = &ep->params.peers;
     ep->base.frame_rx = mine->frame_max;
     ep->base.frame_tx = smaller(mine->frame_max, peers->frame_max);
-    ep->slot_size = hd_align(sizeof(struct hd_frame) + ep->base.frame_rx, HD_CACHE_LINE);
-    ep->tx_slot_size = hd_align(sizeof(struct hd_frame) + ep->base.frame_tx, HD_CACHE_LINE);
+    ep->slot_size = hd_align(sizeof(struct hd_frame) + ep->base.frame_rx + UDAPL_PAD, HD_CACHE_LINE);
+    ep->tx_slot_size = hd_align(sizeof(struct hd_frame) + ep->base.frame_tx + UDAPL_PAD, HD_CACHE_LINE);
     ep->rx_slots = mine->credits + CREDIT_SLOTS;
     ep->tx_slots = smaller(mine->credits, peers->credits) + CREDIT_SLOTS;
     ep->rma_max = TRANSFERS_MAX;
@@ -85,7 +85,8 @@ static int take_memory(struct udapl_ep *ep)
 {
     ep->request_room = power_of_two(ep->tx_slots + ep->rma_max);
     ep->requests = calloc(ep->request_room, sizeof(*ep->requests));
-    ep->arrivals = calloc(ep->rx_slots, sizeof(*ep->arrivals));
+    ep->arrival_room = power_of_two(ep->rx_slots);
+    ep->arrivals = calloc(ep->arrival_room, sizeof(*ep->arrivals));
     ep->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ep->memory_size = ep->rx_slots * ep->slot_size + ep->tx_slots * ep->tx_slot_size;
     void *memory = mmap(NULL, ep->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -159,17 +160,16 @@ int udapl_create(struct hd_device *device, const struct hd_ep_params *params, st
     ep->params = *params;
     ep->event_fd = -1;
     hd_list_init(&ep->in_device);
-    pthread_mutex_init(&ep->own_mutex, NULL);
     ep->mutex = ep->device->serial ? &ep->device->mutex : &ep->own_mutex;
     int err = plan(ep);
     if (!err)
         err = take_memory(ep);
     if (!err) {
-        pthread_mutex_lock(ep->mutex);
+        hd_lock(ep->mutex);
         err = create_events(ep);
         if (!err)
             err = create_endpoint(ep);
-        pthread_mutex_unlock(ep->mutex);
+        hd_unlock(ep->mutex);
     }
     if (err) {
         udapl_destroy(&ep->base);
@@ -188,7 +188,7 @@ int udapl_create(struct hd_device *device, const struct hd_ep_params *params, st
 enum udapl_state udapl_look(struct udapl_ep *ep)
 {
     DAT_EVENT event;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     while (ep->ep && udapl.evd_dequeue(ep->connect_evd, &event) == DAT_SUCCESS) {
         if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
             atomic_store(&ep->state, UDAPL_UP);
@@ -198,7 +198,7 @@ enum udapl_state udapl_look(struct udapl_ep *ep)
             atomic_store(&ep->state, UDAPL_OVER);
         }
     }
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return (enum udapl_state)atomic_load(&ep->state);
 }
 
@@ -248,13 +248,13 @@ int udapl_offer(struct hd_ep *base, uint8_t *address, uint16_t *length)
     struct udapl_ep *ep = udapl_ep_of(base);
     struct offer offer;
     memset(&offer, 0, sizeof(offer));
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     DAT_RETURN ret =
         udapl.evd_create(ep->device->ia, CONNECT_QUEUE, DAT_HANDLE_NULL, DAT_EVD_CR_FLAG, &ep->request_evd);
     int err = ret == DAT_SUCCESS ? listen_somewhere(ep, &offer.qualifier)
                                  : udapl_error(-ENODEV, ep->device->provider, "dat_evd_create", ret,
                                                "other programs may use up the adapter; close some links");
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     if (err)
         return err;
     memcpy(offer.address, &ep->device->address, udapl_address_length(&ep->device->address));
@@ -290,7 +290,7 @@ static int accept_one(struct udapl_ep *ep)
 {
     DAT_EVENT event;
     int result = 0;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (udapl.evd_dequeue(ep->request_evd, &event) == DAT_SUCCESS &&
         event.event_number == DAT_CONNECTION_REQUEST_EVENT) {
         DAT_CR_HANDLE request = event.event_data.cr_arrival_event_data.cr_handle;
@@ -300,7 +300,7 @@ static int accept_one(struct udapl_ep *ep)
         if (known && ret != DAT_SUCCESS)
             result = udapl_error(-ECONNRESET, ep->device->provider, "dat_cr_accept", ret, "try again");
     }
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return result;
 }
 
@@ -336,9 +336,9 @@ int udapl_finish(struct hd_ep *base, int64_t deadline)
         if (err)
             return err;
     }
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     stop_listening(ep);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return 0;
 }
 
@@ -373,11 +373,11 @@ int udapl_answer(struct hd_ep *base, const uint8_t *bytes, size_t length, int64_
     greet(ep, &greeting);
     ep->was_connecting = true;
     atomic_store(&ep->state, UDAPL_CONNECTING);
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     DAT_RETURN ret = udapl.ep_connect(ep->ep, (DAT_IA_ADDRESS_PTR)&address, offer.qualifier,
                                       (DAT_TIMEOUT)(left < INT32_MAX ? left : INT32_MAX), sizeof(greeting), &greeting,
                                       DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return ret == DAT_SUCCESS ? 0
                               : udapl_error(-ECONNREFUSED, ep->device->provider, "dat_ep_connect", ret,
                                             "check that both hosts' adapters are on one network");
@@ -399,9 +399,9 @@ static void disconnect(struct udapl_ep *ep)
     if (ep->disconnecting || !ep->was_connecting)
         return;
     ep->disconnecting = true;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     udapl.ep_disconnect(ep->ep, DAT_CLOSE_GRACEFUL_FLAG);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
 }
 
 /* Reads and writes of ours must be over before close() returns: their buffers go back to the program. */
@@ -415,9 +415,9 @@ static void end_transfers(struct udapl_ep *ep)
     }
     if (!ep->rma)
         return;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     free_endpoint(ep);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
 }
 
 /* A last frame tells the peer, and its completion says that what was sent before it has arrived. */
@@ -428,10 +428,10 @@ void udapl_close(struct hd_ep *base)
         return;
     ep->closed = true;
     ep->closed_at = hd_now();
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     bool said = atomic_load(&ep->state) == UDAPL_UP && !atomic_load(&ep->broken) && ep->rma == 0 &&
                 udapl_post_farewell(ep) == DAT_SUCCESS;
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     if (!said)
         end_transfers(ep);
 }
@@ -448,9 +448,9 @@ bool udapl_quiet(struct hd_ep *base)
     }
     if (ep->ep && udapl_look(ep) != UDAPL_OVER && since < PATIENCE)
         return false;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     free_endpoint(ep);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return !ep->ep;
 }
 
@@ -460,7 +460,7 @@ void udapl_destroy(struct hd_ep *base)
     pthread_mutex_lock(&ep->device->eps_lock);
     hd_list_remove(&ep->in_device);
     pthread_mutex_unlock(&ep->device->eps_lock);
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     stop_listening(ep);
     free_endpoint(ep);
     bool leaks = ep->ep != DAT_HANDLE_NULL; /* then the adapter may still write into the slots */
@@ -470,7 +470,7 @@ void udapl_destroy(struct hd_ep *base)
         udapl.evd_free(ep->connect_evd);
     if (!leaks && ep->cno)
         udapl.cno_free(ep->cno);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     if (leaks)
         return;
     if (ep->lmr)
@@ -481,7 +481,6 @@ void udapl_destroy(struct hd_ep *base)
     }
     if (ep->event_fd >= 0)
         close(ep->event_fd);
-    pthread_mutex_destroy(&ep->own_mutex);
     free(ep->requests);
     free(ep->arrivals);
     free(ep);

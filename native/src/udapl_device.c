@@ -119,7 +119,6 @@ int udapl_device_open(struct hd_device *device)
         free(own);
         return err;
     }
-    pthread_mutex_init(&own->mutex, NULL);
     pthread_mutex_init(&own->eps_lock, NULL);
     hd_list_init(&own->eps);
     own->bell_fd = -1;
@@ -158,7 +157,6 @@ void udapl_device_close(struct hd_device *device)
     if (own->bell_fd >= 0)
         close(own->bell_fd);
     pthread_mutex_destroy(&own->eps_lock);
-    pthread_mutex_destroy(&own->mutex);
     free(own);
 }
 
@@ -170,10 +168,10 @@ int udapl_register(struct udapl_device *device, void *base, size_t size, DAT_MEM
     DAT_REGION_DESCRIPTION region = {.for_va = base};
     DAT_VLEN length;
     DAT_VADDR address;
-    pthread_mutex_lock(&device->mutex);
+    hd_lock(&device->mutex);
     DAT_RETURN ret = udapl.lmr_create(device->ia, DAT_MEM_TYPE_VIRTUAL, region, size, device->pz, access,
                                       DAT_VA_TYPE_VA, lmr, local_key, remote_key, &length, &address);
-    pthread_mutex_unlock(&device->mutex);
+    hd_unlock(&device->mutex);
     if (ret == DAT_SUCCESS)
         return 0;
     *lmr = DAT_HANDLE_NULL;
@@ -183,9 +181,9 @@ int udapl_register(struct udapl_device *device, void *base, size_t size, DAT_MEM
 
 void udapl_deregister(struct udapl_device *device, DAT_LMR_HANDLE lmr)
 {
-    pthread_mutex_lock(&device->mutex);
+    hd_lock(&device->mutex);
     udapl.lmr_free(lmr);
-    pthread_mutex_unlock(&device->mutex);
+    hd_unlock(&device->mutex);
 }
 
 int udapl_slab_add(struct hd_device *device, struct hd_slab *slab)

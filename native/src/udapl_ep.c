@@ -26,9 +26,9 @@ struct finished {
 
 static int lost(struct udapl_ep *ep)
 {
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     int err = hd_error(-ECONNRESET, "uDAPL %s: %s", ep->device->provider, ep->why[0] ? ep->why : "the link is closed");
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return err;
 }
 
@@ -36,11 +36,11 @@ void udapl_break(struct udapl_ep *ep, const char *why)
 {
     uint64_t one = 1;
     int none = 0;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (!ep->why[0])
         snprintf(ep->why, sizeof(ep->why), "%s", why);
     atomic_compare_exchange_strong(&ep->broken, &none, -ECONNRESET);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     udapl_wake(&ep->base);
     if (write(ep->event_fd, &one, sizeof(one)) < 0) {
         /* full: it is readable anyway */
@@ -86,34 +86,66 @@ static int refused(struct udapl_ep *ep, const char *call, DAT_RETURN ret)
     return udapl_error(-ECONNRESET, ep->device->provider, call, ret, "the link is given up; it can be connected again");
 }
 
+/* Whether the receiver knows the header anyway: an ordinary message of the stream that the last one was of. The credits
+ * that it carries are kept for the next header, as long as they are few: the peer must never wait for them. */
+static bool goes_bare(const struct udapl_ep *ep, const struct hd_frame *frame)
+{
+    return frame->type == HD_FRAME_DATA && frame->length && frame->length % UDAPL_BARE == 0 &&
+           frame->id == ep->tx_stream && frame->sequence == ep->tx_count && !frame->checksum && !frame->flags &&
+           !frame->arg && !frame->reserved && ep->tx_kept + frame->credits < ep->params.mine.credits / 4;
+}
+
+/* Writes a frame into a slot. @return its length there. */
+static size_t pack(const struct udapl_ep *ep, const struct hd_frame *frame, const void *payload, bool bare, char *slot)
+{
+    struct hd_frame head = *frame;
+    size_t size = frame->length;
+    if (!bare) {
+        head.credits = (uint16_t)(head.credits + ep->tx_kept); /* together no more than there are */
+        memcpy(slot, &head, sizeof(head));
+        slot += sizeof(head);
+        size += sizeof(head);
+    }
+    if (frame->length)
+        memcpy(slot, payload, frame->length);
+    return bare || size % UDAPL_BARE ? size : size + UDAPL_PAD;
+}
+
+/* Under *mutex: what sending a frame changes. */
+static void note_frame(struct udapl_ep *ep, const struct hd_frame *frame, bool bare, bool reports)
+{
+    note_request(ep, UDAPL_SEND, 0);
+    ep->tx_head++;
+    ep->tx_next = ep->tx_next + 1 == ep->tx_slots ? 0 : ep->tx_next + 1;
+    ep->unsignalled = reports ? 0 : ep->unsignalled + 1;
+    ep->tx_count++;
+    ep->tx_kept = bare ? ep->tx_kept + frame->credits : 0;
+    if (frame->type == HD_FRAME_DATA)
+        ep->tx_stream = frame->id;
+}
+
 int udapl_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
 {
     struct udapl_ep *ep = udapl_ep_of(base);
     int err = check_up(ep);
     if (err)
         return err;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (ep->tx_head - ep->tx_tail == ep->tx_slots) {
-        pthread_mutex_unlock(ep->mutex);
+        hd_unlock(ep->mutex);
         return -EAGAIN;
     }
-    char *slot = ep->memory + ep->rx_slots * ep->slot_size + (size_t)(ep->tx_head % ep->tx_slots) * ep->tx_slot_size;
-    memcpy(slot, frame, sizeof(*frame));
-    if (frame->length)
-        memcpy(slot + sizeof(*frame), payload, frame->length);
+    char *slot = ep->memory + ep->rx_slots * ep->slot_size + ep->tx_next * ep->tx_slot_size;
+    bool bare = goes_bare(ep, frame), reports = ep->unsignalled + 1 >= ep->tx_slots / 4;
     DAT_LMR_TRIPLET iov = {.virtual_address = (DAT_VADDR)(uintptr_t)slot,
-                           .segment_length = (DAT_SEG_LENGTH)(sizeof(*frame) + frame->length),
+                           .segment_length = (DAT_SEG_LENGTH)pack(ep, frame, payload, bare, slot),
                            .lmr_context = ep->key};
     DAT_DTO_COOKIE cookie = {.as_64 = ep->request_head};
-    bool reports = ep->unsignalled + 1 >= ep->tx_slots / 4;
     DAT_RETURN ret = udapl.ep_post_send(ep->ep, 1, &iov, cookie,
                                         reports ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG);
-    if (ret == DAT_SUCCESS) {
-        note_request(ep, UDAPL_SEND, 0);
-        ep->tx_head++;
-        ep->unsignalled = reports ? 0 : ep->unsignalled + 1;
-    }
-    pthread_mutex_unlock(ep->mutex);
+    if (ret == DAT_SUCCESS)
+        note_frame(ep, frame, bare, reports);
+    hd_unlock(ep->mutex);
     return ret == DAT_SUCCESS ? 0 : refused(ep, "dat_ep_post_send", ret);
 }
 
@@ -127,7 +159,7 @@ DAT_RETURN udapl_post_farewell(struct udapl_ep *ep)
     DAT_RETURN ret = udapl.ep_post_send(ep->ep, 1, &iov, cookie, DAT_COMPLETION_DEFAULT_FLAG);
     if (ret == DAT_SUCCESS) {
         note_request(ep, UDAPL_SEND, 0);
-        ep->tx_head++;
+        ep->tx_head++; /* and no other frame comes after it */
     }
     return ret;
 }
@@ -158,9 +190,9 @@ static int transfer(struct udapl_ep *ep, const struct hd_rma *rma, bool reads)
     DAT_RMR_TRIPLET remote = {.virtual_address = rma->address,
                               .segment_length = (DAT_SEG_LENGTH)rma->length,
                               .rmr_context = (DAT_RMR_CONTEXT)rma->key};
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (ep->rma == ep->rma_max || (reads && ep->reads == ep->reads_max)) {
-        pthread_mutex_unlock(ep->mutex);
+        hd_unlock(ep->mutex);
         return -EAGAIN;
     }
     DAT_DTO_COOKIE cookie = {.as_64 = ep->request_head};
@@ -172,7 +204,7 @@ static int transfer(struct udapl_ep *ep, const struct hd_rma *rma, bool reads)
         ep->reads += reads;
         ep->unsignalled = 0;
     }
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return ret == DAT_SUCCESS ? 0 : refused(ep, reads ? "dat_ep_post_rdma_read" : "dat_ep_post_rdma_write", ret);
 }
 
@@ -190,8 +222,7 @@ int udapl_put(struct hd_ep *base, const struct hd_rma *rma)
 
 static void count_waiting(struct udapl_ep *ep)
 {
-    atomic_store_explicit(&ep->waiting, (uint32_t)(ep->arrival_head - ep->arrival_tail) + ep->stashed,
-                          memory_order_release);
+    atomic_store_explicit(&ep->waiting, (uint32_t)(ep->arrival_head - ep->arrival_tail), memory_order_release);
 }
 
 /* Under *mutex. The first failure is the one that tells something; the others follow from it. */
@@ -251,33 +282,37 @@ static bool sort_event(struct udapl_ep *ep, const DAT_EVENT *event, struct finis
     } else if ((cookie & ~RECEIVE) >= ep->rx_slots || ep->arrival_head - ep->arrival_tail >= ep->rx_slots) {
         fail(ep, -EPROTO, "a receive that was not posted", DAT_DTO_ERR_LOCAL_EP);
     } else {
-        ep->arrivals[ep->arrival_head % ep->rx_slots] =
+        ep->arrivals[ep->arrival_head & (ep->arrival_room - 1)] =
             (struct udapl_arrival){(uint32_t)(cookie & ~RECEIVE), dto->transfered_length};
         ep->arrival_head++;
     }
     return done->status != 1;
 }
 
-/* Takes up to `budget` events from the dispatcher; arrivals are queued. @return number of `done`. */
+/* Takes up to `budget` events from the dispatcher; arrivals are queued. If pending() found one, it is the only one most
+ * of the time, and another look costs as much as all the rest: the next pending() takes it. @return number of `done`.
+ */
 static int take_events(struct udapl_ep *ep, int budget, struct finished *done)
 {
     int count = 0;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (ep->enabled && atomic_load_explicit(&ep->rung, memory_order_relaxed)) {
         udapl.evd_disable(ep->dto_evd); /* or every event would ring again */
         ep->enabled = false;
     }
-    for (int i = 0; i < budget; i++) {
+    bool found = atomic_load_explicit(&ep->stashed, memory_order_relaxed);
+    if (found) {
+        count = sort_event(ep, &ep->stash, done);
+        atomic_store_explicit(&ep->stashed, false, memory_order_relaxed);
+    }
+    for (int i = 0; !found && i < budget; i++) {
         DAT_EVENT event;
-        if (ep->stashed)
-            event = ep->stash;
-        else if (udapl.evd_dequeue(ep->dto_evd, &event) != DAT_SUCCESS)
+        if (udapl.evd_dequeue(ep->dto_evd, &event) != DAT_SUCCESS)
             break;
-        ep->stashed = false;
         count += sort_event(ep, &event, &done[count]);
     }
     count_waiting(ep);
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return count;
 }
 
@@ -288,36 +323,74 @@ void udapl_drain(struct udapl_ep *ep)
     take_events(ep, BATCH, done);
 }
 
-/* Hands the oldest arrival up and posts its slot again. @return 1, 0 if it has to stay, or an error. */
+/* Under *mutex. Posting a receive takes as long as a small message's way up, so it waits until there is nothing else to
+ * do, or until the next arrival; there are more slots than credits. */
+static void repost(struct udapl_ep *ep)
+{
+    if (ep->repost == 0 || !ep->ep)
+        return;
+    DAT_RETURN ret = udapl_post_slot(ep, ep->repost - 1);
+    ep->repost = 0;
+    if (ret == DAT_SUCCESS)
+        return;
+    ep->repost_error = ret;
+    fail(ep, -ECONNRESET, "a receive", DAT_DTO_ERR_FLUSHED); /* the end of the connection knows better why */
+}
+
+static void repost_later(struct udapl_ep *ep, uint32_t slot)
+{
+    hd_lock(ep->mutex);
+    repost(ep);
+    ep->repost = slot + 1;
+    hd_unlock(ep->mutex);
+}
+
+/* The header of what arrived: written in front of it, or known. */
+static int unpack(const struct udapl_ep *ep, const struct udapl_arrival *a, const char *slot, struct hd_frame *frame)
+{
+    size_t bare = a->length % UDAPL_BARE == 0, head = bare ? 0 : sizeof(*frame);
+    if (bare)
+        *frame = (struct hd_frame){
+            .type = HD_FRAME_DATA, .length = a->length, .id = ep->rx_stream, .sequence = ep->rx_count};
+    else if (a->length >= sizeof(*frame))
+        memcpy(frame, slot, sizeof(*frame));
+    else
+        return hd_error(-EPROTO, "a frame of %u bytes makes no sense", a->length);
+    size_t size = head + frame->length;
+    if (!bare && size % UDAPL_BARE == 0)
+        size += UDAPL_PAD;
+    if (frame->length > ep->base.frame_rx || a->length != size)
+        return hd_error(-EPROTO, "a frame says %u bytes and comes in %u", frame->length, a->length);
+    return 0;
+}
+
+/* Hands the oldest arrival up. @return 1, 0 if it has to stay, or an error. */
 static int deliver(struct udapl_ep *ep)
 {
-    const struct udapl_arrival *a = &ep->arrivals[ep->arrival_tail % ep->rx_slots];
+    const struct udapl_arrival *a = &ep->arrivals[ep->arrival_tail & (ep->arrival_room - 1)];
     const char *slot = ep->memory + a->slot * ep->slot_size;
     struct hd_frame frame;
     if (a->length == 0) {
         ep->arrival_tail++;
-        pthread_mutex_lock(ep->mutex);
+        hd_lock(ep->mutex);
         snprintf(ep->why, sizeof(ep->why), "the peer closed the link");
-        pthread_mutex_unlock(ep->mutex);
+        hd_unlock(ep->mutex);
         return lost(ep);
     }
-    if (a->length < sizeof(frame) || a->length > sizeof(frame) + ep->base.frame_rx)
-        return hd_error(-EPROTO, "a frame of %u bytes makes no sense", a->length);
-    memcpy(&frame, slot, sizeof(frame));
-    if (frame.length != a->length - sizeof(frame))
-        return hd_error(-EPROTO, "a frame says %u bytes and has %zu", frame.length, a->length - sizeof(frame));
-    int err = ep->base.sink.frame(ep->base.sink.arg, &frame, slot + sizeof(frame), NULL);
+    int err = unpack(ep, a, slot, &frame);
+    if (err)
+        return err;
+    const char *payload = slot + (a->length % UDAPL_BARE ? sizeof(frame) : 0);
+    err = ep->base.sink.frame(ep->base.sink.arg, &frame, payload, NULL);
     if (err)
         return err == -ENOBUFS ? 0 : err;
-    pthread_mutex_lock(ep->mutex);
-    DAT_RETURN ret = udapl_post_slot(ep, a->slot);
+    ep->rx_count++;
+    if (frame.type == HD_FRAME_DATA)
+        ep->rx_stream = frame.id;
+    repost_later(ep, a->slot);
     ep->arrival_tail++;
     count_waiting(ep);
-    pthread_mutex_unlock(ep->mutex);
-    /* After the end of the connection what had arrived is still taken. */
-    return ret == DAT_SUCCESS || atomic_load(&ep->broken) || udapl_look(ep) == UDAPL_OVER
-               ? 1
-               : udapl_error(-ECONNRESET, ep->device->provider, "dat_ep_post_recv", ret, "the link is given up");
+    return 1;
 }
 
 int udapl_progress(struct hd_ep *base, int budget)
@@ -342,20 +415,25 @@ int udapl_progress(struct hd_ep *base, int budget)
     if (!broken || count || ep->arrival_head != ep->arrival_tail)
         return count;
     udapl_look(ep); /* may know why */
+    if (ep->repost_error && !ep->why[0])
+        return udapl_error(broken, ep->device->provider, "dat_ep_post_recv", ep->repost_error, "the link is given up");
     lost(ep);
     return broken;
 }
 
-/* Looks whether there is an event, and keeps it. */
+/* Looks whether there is an event, and keeps it. If not, there is time for what was put off. */
 static bool peek(struct udapl_ep *ep)
 {
-    pthread_mutex_lock(ep->mutex);
-    if (!ep->stashed && ep->ep && udapl.evd_dequeue(ep->dto_evd, &ep->stash) == DAT_SUCCESS) {
-        ep->stashed = true;
-        count_waiting(ep);
+    hd_lock(ep->mutex);
+    bool found = atomic_load_explicit(&ep->stashed, memory_order_relaxed);
+    if (!found && ep->ep) {
+        found = udapl.evd_dequeue(ep->dto_evd, &ep->stash) == DAT_SUCCESS;
+        if (found)
+            atomic_store_explicit(&ep->stashed, true, memory_order_release);
+        else
+            repost(ep);
     }
-    bool found = ep->stashed;
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
     return found;
 }
 
@@ -363,6 +441,7 @@ bool udapl_pending(struct hd_ep *base)
 {
     struct udapl_ep *ep = udapl_ep_of(base);
     return atomic_load_explicit(&ep->waiting, memory_order_acquire) ||
+           atomic_load_explicit(&ep->stashed, memory_order_relaxed) ||
            atomic_load_explicit(&ep->broken, memory_order_relaxed) || peek(ep);
 }
 
@@ -390,7 +469,7 @@ void udapl_ring(DAT_PVOID instance, DAT_EVD_HANDLE evd)
 static void enable(struct udapl_ep *ep, uint32_t whom)
 {
     atomic_fetch_or(&ep->wanted, whom);
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (ep->ep && (!ep->enabled || atomic_load(&ep->rung))) {
         DAT_OS_WAIT_PROXY_AGENT agent = {.instance_data = ep, .proxy_agent_func = udapl_ring};
         DAT_EVD_HANDLE evd;
@@ -401,7 +480,7 @@ static void enable(struct udapl_ep *ep, uint32_t whom)
         udapl.evd_enable(ep->dto_evd);
         ep->enabled = true;
     }
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
 }
 
 static void disable(struct udapl_ep *ep, uint32_t whom)
@@ -409,11 +488,11 @@ static void disable(struct udapl_ep *ep, uint32_t whom)
     uint32_t left = atomic_fetch_and(&ep->wanted, ~whom) & ~whom;
     if (left)
         return;
-    pthread_mutex_lock(ep->mutex);
+    hd_lock(ep->mutex);
     if (ep->ep && ep->enabled)
         udapl.evd_disable(ep->dto_evd);
     ep->enabled = false;
-    pthread_mutex_unlock(ep->mutex);
+    hd_unlock(ep->mutex);
 }
 
 void udapl_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #define SHORTAGE_NAP ((int64_t)1000000) /* how soon to look for memory again */
+#define RING_STEP    64                 /* frames in the send ring begin at multiples of it */
 
 static struct verbs_ep *of(struct hd_ep *ep)
 {
@@ -92,6 +93,34 @@ static void poll_queue(struct verbs_ep *ep)
         atomic_store(&ep->event, (int)IBV_EVENT_CQ_ERR + 1);
 }
 
+/* Under cq_lock. Posting a receive takes as long as half of a small message's way up, so it waits until there is
+ * nothing else to do, or until the next arrival. One buffer of a link's credits is missing meanwhile: the device makes
+ * senders wait if that should ever matter. */
+static void repost(struct verbs_ep *ep)
+{
+    if (ep->repost == 0)
+        return;
+    uint32_t index = ep->repost - 1;
+    ep->repost = 0;
+    if (hd_verbs_pool_post(ep->dev, ep->pool, index))
+        atomic_store(&ep->event, (int)IBV_EVENT_SRQ_ERR + 1);
+}
+
+void hd_verbs_repost(struct verbs_ep *ep)
+{
+    hd_lock(&ep->cq_lock);
+    repost(ep);
+    hd_unlock(&ep->cq_lock);
+}
+
+static void repost_later(struct verbs_ep *ep, uint32_t index)
+{
+    hd_lock(&ep->cq_lock);
+    repost(ep);
+    ep->repost = index + 1;
+    hd_unlock(&ep->cq_lock);
+}
+
 bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc)
 {
     unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_acquire);
@@ -144,6 +173,8 @@ static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
     while (ep->tx_done < wc->wr_id)
         retire_one(ep, upcall, 0);
     retire_one(ep, upcall, wc->status == IBV_WC_SUCCESS ? 0 : -ECONNRESET);
+    if (ep->tx_done == ep->tx_posted) /* nothing under way: back to where the ring is warm */
+        ep->ring_head = ep->ring_tail = 0;
     return 0;
 }
 
@@ -231,7 +262,7 @@ static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
 {
     uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG);
     struct verbs_rx *rx = &ep->pool->entries[index];
-    const char *payload = rx->buf->base;
+    const char *payload = rx->at;
     struct hd_frame frame;
     size_t head = 0;
     int err;
@@ -250,8 +281,8 @@ static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
         ep->rx_count++;
         err = give(ep, &frame, payload + head, rx);
     }
-    int posted = hd_verbs_pool_post(ep->dev, ep->pool, index);
-    return err ? err : posted;
+    repost_later(ep, index);
+    return err;
 }
 
 static int take(struct verbs_ep *ep, const struct ibv_wc *wc)
@@ -352,40 +383,49 @@ static char *ring_room(struct verbs_ep *ep, size_t size, uint64_t *end)
 /* Whether this frame should be reported: now and then, and early enough for a full ring to have one to wait for. */
 static bool wants_report(const struct verbs_ep *ep, size_t size)
 {
-    uint32_t interval = (uint32_t)ep->dev->device->conf->verbs_signal_interval;
-    return ep->silent + 1 >= interval || ep->silent + 1 >= ep->frames_max / 2 ||
-           ep->silent_bytes + size >= ep->ring_size / 4;
+    return ep->silent + 1 >= ep->report_every || ep->silent_bytes + size >= ep->ring_size / 4;
+}
+
+/* Copies a frame into the ring. @return where, or NULL if there is no room. */
+static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, size_t head)
+{
+    char *at = ring_room(ep, hd_align(head + frame->length, RING_STEP), &ep->ring_tail);
+    if (!at)
+        return NULL;
+    if (head)
+        memcpy(at, frame, sizeof(*frame));
+    if (frame->length)
+        memcpy(at + head, payload, frame->length);
+    return at;
 }
 
 static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, enum verbs_tx_kind kind)
 {
     bool alone = fits_immediate(ep, frame);
-    size_t head = alone ? 0 : sizeof(*frame), size = head + frame->length, room = hd_align(size, 64);
-    struct ibv_sge sge[2] = {{.addr = (uintptr_t)frame, .length = sizeof(*frame)},
-                             {.addr = (uintptr_t)payload, .length = frame->length}};
-    struct ibv_send_wr wr = {.sg_list = sge + alone,
-                             .num_sge = alone || !frame->length ? 1 : 2,
-                             .opcode = alone ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND,
-                             .imm_data = alone ? to_immediate(frame) : 0};
-    uint64_t tail = ep->ring_tail;
-    if (size <= ep->inline_max) {
-        wr.send_flags = IBV_SEND_INLINE;
-    } else {
-        char *at = ring_room(ep, room, &tail);
+    size_t head = alone ? 0 : sizeof(*frame), size = head + frame->length, room = hd_align(size, RING_STEP);
+    struct ibv_sge sge[2];
+    struct ibv_send_wr wr; /* what a send does not use of it is not set */
+    wr.next = NULL;
+    wr.sg_list = sge;
+    wr.num_sge = 1;
+    wr.opcode = alone ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
+    wr.imm_data = alone ? to_immediate(frame) : 0;
+    uint64_t before = ep->ring_tail;
+    if (size > ep->inline_max) {
+        char *at = into_ring(ep, frame, payload, head);
         if (!at)
             return -EAGAIN;
-        memcpy(at, frame, head);
-        if (frame->length)
-            memcpy(at + head, payload, frame->length);
+        wr.send_flags = 0;
         sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_mr->lkey};
-        wr.sg_list = sge;
-        wr.num_sge = 1;
+    } else {
+        wr.send_flags = IBV_SEND_INLINE;
+        sge[0] = (struct ibv_sge){.addr = (uintptr_t)frame, .length = sizeof(*frame)};
+        sge[!alone] = (struct ibv_sge){.addr = (uintptr_t)payload, .length = frame->length};
+        wr.num_sge = alone || !frame->length ? 1 : 2;
     }
     bool report = kind == VERBS_TX_BYE || wants_report(ep, room);
     if (report)
         wr.send_flags |= IBV_SEND_SIGNALED;
-    uint64_t before = ep->ring_tail;
-    ep->ring_tail = tail;
     int err = post(ep, &wr, kind, 0);
     if (err) {
         ep->ring_tail = before;
@@ -482,6 +522,8 @@ static bool verbs_pending(struct hd_ep *base)
     if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
         poll_queue(ep);
     bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+    if (!found)
+        repost(ep);
     hd_unlock(&ep->cq_lock);
     return found;
 }

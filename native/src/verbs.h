@@ -113,6 +113,7 @@ struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t si
 
 struct verbs_rx {
     hd_buf *buf;
+    char *at;           /* where in it frames arrive */
     struct ibv_mr *own; /* if the buffer's slab is not registered */
     uint32_t lkey;
 };
@@ -197,7 +198,7 @@ struct verbs_ep {
     uint64_t tx_posted, tx_done;
     uint32_t frames, reads, writes; /* under way */
     uint32_t tx_count, rx_count;    /* frames ever: the sequence of those that go without a header */
-    uint32_t silent;                /* frames since the last one that will be reported */
+    uint32_t silent, report_every;  /* frames since the last one that will be reported; at most so many */
     size_t silent_bytes;
     uint32_t inline_max;
 
@@ -207,6 +208,8 @@ struct verbs_ep {
     unsigned wc_next;
     atomic_bool wc_full; /* the last poll found as much as it could take */
     _Atomic unsigned wc_ready;
+
+    uint32_t repost; /* 1 + entry of the pool that the last arrival used, to be posted when there is time; cq_lock */
 
     struct verbs_held *held_first, **held_last;
     uint32_t held_count;
@@ -235,6 +238,8 @@ void hd_verbs_destroy(struct hd_ep *ep);
 int hd_verbs_post_bye(struct verbs_ep *ep);
 /* The next completion. @return false if there is none. */
 bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc);
+/* Gives the pool what the endpoint still has of it. */
+void hd_verbs_repost(struct verbs_ep *ep);
 /* Takes completions without telling anyone. */
 void hd_verbs_discard(struct verbs_ep *ep);
 void hd_verbs_take_cq_events(struct verbs_ep *ep, bool all);

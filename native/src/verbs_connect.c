@@ -132,6 +132,7 @@ static int set_up(struct verbs_ep *ep)
     if (ep->tx_depth < VERBS_RMA_MAX + 2 * SPARE_FRAMES)
         return hd_error(-EOPNOTSUPP, "verbs device %s takes only %u work requests", dev->name, ep->tx_depth);
     ep->frames_max = ep->tx_depth - VERBS_RMA_MAX - 1; /* 1: the last frame */
+    ep->report_every = smaller((uint64_t)conf->verbs_signal_interval, (int)(ep->frames_max / 2));
     err = hd_verbs_pool_join(dev, ep->mine.credits + SPARE_FRAMES, &ep->pool);
     if (!err)
         err = open_waiting(ep);
@@ -383,8 +384,10 @@ void hd_verbs_destroy(struct hd_ep *base)
         hd_verbs_take_cq_events(ep, true);
         dev->api->destroy_cq(ep->cq);
     }
-    if (ep->pool)
+    if (ep->pool) {
+        hd_verbs_repost(ep);
         hd_verbs_pool_leave(dev, ep->pool, ep->mine.credits + SPARE_FRAMES, clean);
+    }
     if (ep->channel)
         dev->api->destroy_comp_channel(ep->channel);
     if (ep->ring_mr)

@@ -20,7 +20,7 @@
 
 #define POOL_MIN     16 /* buffers without which a link does not start */
 #define SUSPECTS_MAX 16
-#define FILL_BATCH   32
+#define SPREAD       ((size_t)1024)
 
 static size_t buffer_size(const struct verbs_device *dev)
 {
@@ -45,14 +45,23 @@ static uint32_t key_of(struct verbs_device *dev, const hd_buf *buf)
     return ((struct ibv_mr *)buf->slab->device[dev->device->index].handle)->lkey;
 }
 
-static int rx_init(struct verbs_device *dev, struct verbs_rx *rx)
+/* Buffers of one size lie so that the same bytes of all of them fall on few lines of a cache: there is room in them to
+ * spread that. */
+static size_t spread(const struct verbs_device *dev, const hd_buf *buf, uint32_t index)
+{
+    return index % ((buf->capacity - buffer_size(dev)) / SPREAD + 1) * SPREAD;
+}
+
+static int rx_init(struct verbs_device *dev, struct verbs_rx *rx, uint32_t index)
 {
     *rx = (struct verbs_rx){0};
     int err = hd_arena_alloc(dev->device->arena, buffer_size(dev), &rx->buf);
     if (err)
         return err;
+    rx->at = rx->buf->base;
     if (registered(dev, rx->buf)) {
         rx->lkey = key_of(dev, rx->buf);
+        rx->at += spread(dev, rx->buf, index);
     } else { /* the slab could not be, but so little may */
         rx->own = hd_verbs_register(dev, rx->buf->base, buffer_size(dev), IBV_ACCESS_LOCAL_WRITE);
         if (!rx->own) {
@@ -76,7 +85,7 @@ static void rx_free(struct verbs_device *dev, struct verbs_rx *rx)
 int hd_verbs_pool_post(struct verbs_device *dev, struct verbs_pool *pool, uint32_t index)
 {
     struct verbs_rx *rx = &pool->entries[index];
-    struct ibv_sge sge = {.addr = (uintptr_t)rx->buf->base, .length = (uint32_t)buffer_size(dev), .lkey = rx->lkey};
+    struct ibv_sge sge = {.addr = (uintptr_t)rx->at, .length = (uint32_t)buffer_size(dev), .lkey = rx->lkey};
     struct ibv_recv_wr wr = {.wr_id = VERBS_RX_TAG | index, .sg_list = &sge, .num_sge = 1}, *bad;
     int err = ibv_post_srq_recv(pool->srq, &wr, &bad);
     return err ? hd_error(-err, "verbs device %s takes no receive buffer: %s", dev->name, strerror(err)) : 0;
@@ -88,7 +97,7 @@ static int fill(struct verbs_device *dev, struct verbs_pool *pool)
     uint32_t target = pool->wanted < pool->room ? pool->wanted : pool->room;
     int err = 0;
     while (pool->posted < target && !err) {
-        err = rx_init(dev, &pool->entries[pool->posted]);
+        err = rx_init(dev, &pool->entries[pool->posted], pool->posted);
         if (err)
             break;
         err = hd_verbs_pool_post(dev, pool, pool->posted);
@@ -206,8 +215,9 @@ void hd_verbs_pool_handed(struct verbs_device *dev, struct verbs_rx *rx, hd_buf 
         return;
     }
     count_as_waiting(dev, rx->buf, false);
-    hd_buf_unref(rx->buf);
     count_as_waiting(dev, spare, true);
+    rx->at = spare->base + (rx->at - rx->buf->base); /* both are of one size */
+    hd_buf_unref(rx->buf);
     rx->buf = spare;
     rx->lkey = key_of(dev, spare);
 }

@@ -9,14 +9,9 @@
 
 #define STARVED_NAP ((int64_t)1000000)
 
-/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
- * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
- * the word while he is away. */
-void hd_stream_notify(struct hd_stream *stream)
+void hd_stream_wake_waiters(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;
-    uint32_t event = atomic_load_explicit(&stream->event, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->event, event, memory_order_release);
     if (stream->sleepers)
         hd_futex_wake(&stream->event, INT_MAX, false);
     if (link->poller != stream || !link->poller_away)
@@ -53,11 +48,14 @@ static bool look(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen, unsi
 }
 
 /* `patiently`: after misses. Then the peer may be waiting for this very processor, and while both want it, the system
- * has a reason to move one of them to another. */
-static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, bool patiently)
+ * has a reason to move one of them to another. *now is when the clock was read last: whoever has something to do does
+ * not read it once more. */
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, bool patiently,
+                 int64_t *now)
 {
     while (!look(link->ep, stream, seen, 64)) {
-        if (hd_now() >= end)
+        *now = hd_now();
+        if (*now >= end)
             return false;
         if (patiently)
             sched_yield();
@@ -72,10 +70,11 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     int64_t start = hd_now(), deadline = hd_due(patience), time = hd_spin_begin(link->engine, &link->spin);
     if (time) {
         int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
-        bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin);
+        int64_t last = start;
+        bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin, &last);
         hd_spin_end(link->engine);
         if (came) {
-            hd_spin_came(link->engine, &link->spin, hd_now() - start);
+            hd_spin_came(link->engine, &link->spin, last - start);
             return;
         }
     }

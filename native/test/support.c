@@ -158,18 +158,30 @@ bool filled(const void *data, size_t length, uint64_t seed)
     return true;
 }
 
-void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed)
+void send_filled(hd_stream *stream, size_t length, uint64_t seed)
 {
-    char *data = calloc(1, length); /* not malloc(): gcc does not see that fill() writes all of it */
-    hd_buf *msg;
+    char *data = calloc(1, length + 1); /* not malloc(): gcc does not see that fill() writes all of it */
     assert_non_null(data);
     fill(data, length, seed);
-    assert_ok(hd_send(from, data, length, PATIENCE));
-    assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
+    assert_ok(hd_send(stream, data, length, PATIENCE));
+    free(data);
+}
+
+void recv_filled(hd_stream *stream, size_t length, uint64_t seed)
+{
+    hd_buf *msg;
+    int end = hd_recv(stream, &msg, PATIENCE);
+    assert_ok(end);
+    assert_int_equal(end, 0);
     assert_int_equal(hd_buf_length(msg), length);
     assert_true(filled(hd_buf_data(msg), length, seed));
     hd_buf_unref(msg);
-    free(data);
+}
+
+void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed)
+{
+    send_filled(from, length, seed);
+    recv_filled(to, length, seed);
 }
 
 void set_interface(const char *how)

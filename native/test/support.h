@@ -64,6 +64,10 @@ struct hd_event next_event(hd_queue *queue, enum hd_event_type type);
 void fill(void *data, size_t length, uint64_t seed);
 bool filled(const void *data, size_t length, uint64_t seed);
 
+/* Sends a message of that length, and takes and compares one. */
+void send_filled(hd_stream *stream, size_t length, uint64_t seed);
+void recv_filled(hd_stream *stream, size_t length, uint64_t seed);
+
 /* Sends a message of that length from one end of a stream to the other, and compares. */
 void exchange(hd_stream *from, hd_stream *to, size_t length, uint64_t seed);
 

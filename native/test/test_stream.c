@@ -11,25 +11,6 @@
 static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 4096, 16383, 16384, 16385, 40000, 524288, 524289, 3000000};
 #define SIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-static void send_filled(hd_stream *stream, size_t length, uint64_t seed)
-{
-    char *data = malloc(length + 1);
-    fill(data, length, seed);
-    assert_ok(hd_send(stream, data, length, PATIENCE));
-    free(data);
-}
-
-static void recv_filled(hd_stream *stream, size_t length, uint64_t seed)
-{
-    hd_buf *msg;
-    int end = hd_recv(stream, &msg, PATIENCE);
-    assert_ok(end);
-    assert_int_equal(end, 0);
-    assert_int_equal(hd_buf_length(msg), length);
-    assert_true(filled(hd_buf_data(msg), length, seed));
-    hd_buf_unref(msg);
-}
-
 static void sizes_over(enum hd_protocol protocol, const char *const *options)
 {
     struct pair pair;
@@ -39,10 +20,8 @@ static void sizes_over(enum hd_protocol protocol, const char *const *options)
     pair_stream(&pair, &params, &client, &server);
     assert_ok(hd_stream_configure(server, &params));
     for (size_t i = 0; i < SIZES; i++) {
-        send_filled(client, sizes[i], i);
-        recv_filled(server, sizes[i], i);
-        send_filled(server, sizes[i], i + 100);
-        recv_filled(client, sizes[i], i + 100);
+        exchange(client, server, sizes[i], i);
+        exchange(server, client, sizes[i], i + 100);
     }
     hd_stream_close(client);
     hd_stream_close(server);
@@ -78,6 +57,34 @@ static void messages_with_smallest_limits(void **state)
     sizes_over(HD_PROTOCOL_COPY, options);
 }
 
+/* What may go without a header and what may not, in turn: sizes around multiples of 64 on two streams, with few
+ * credits. */
+static void streams_take_turns_at_all_lengths(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {64, 128, 32, 96, 1024, 1024, 1, 4096, 63, 64, 65, 160, 0};
+    struct pair pair;
+    hd_stream *client[2], *server[2];
+    pair_open(&pair, (const char *const[]){"link.credits=16", NULL});
+    for (int i = 0; i < 2; i++)
+        pair_stream(&pair, NULL, &client[i], &server[i]);
+    for (unsigned round = 0; round < (unsigned)test_rounds(200); round++) {
+        unsigned which = round % 7 / 4, many = round % 3 + 1;
+        size_t length = lengths[round % (sizeof(lengths) / sizeof(lengths[0]))];
+        for (unsigned i = 0; i < many; i++)
+            send_filled(client[which], length, round + i);
+        for (unsigned i = 0; i < many; i++)
+            recv_filled(server[which], length, round + i);
+        if (round % 50 < 25) /* in the other half credits come back by themselves */
+            exchange(server[which], client[which], length, round);
+    }
+    for (int i = 0; i < 2; i++) {
+        hd_stream_close(client[i]);
+        hd_stream_close(server[i]);
+    }
+    pair_close(&pair);
+}
+
 static void the_protocol_is_counted(void **state)
 {
     (void)state;
@@ -85,11 +92,9 @@ static void the_protocol_is_counted(void **state)
     hd_stream *client, *server;
     pair_open(&pair, NULL);
     pair_stream(&pair, NULL, &client, &server);
-    send_filled(client, 100, 1);
-    recv_filled(server, 100, 1);
+    exchange(client, server, 100, 1);
     assert_int_equal(counter(pair.a, "messages.eager"), 1);
-    send_filled(client, 1000000, 2);
-    recv_filled(server, 1000000, 2);
+    exchange(client, server, 1000000, 2);
     await_counter(pair.a, "messages.read", 1);
     /* whoever moves the bytes, each end counts them once */
     assert_in_range(counter(pair.a, "bytes.sent"), 1000100, 1001000);
@@ -134,19 +139,16 @@ static void auto_goes_by_size(void **state)
     hd_stream *client, *server;
     pair_open(&pair, (const char *const[]){"rendezvous.protocol=auto", "rendezvous.write.max=100000", NULL});
     pair_stream(&pair, NULL, &client, &server);
-    send_filled(client, 100000, 1);
-    recv_filled(server, 100000, 1);
+    exchange(client, server, 100000, 1);
     await_counter(pair.a, "messages.write", 1);
-    send_filled(client, 100001, 2);
-    recv_filled(server, 100001, 2);
+    exchange(client, server, 100001, 2);
     await_counter(pair.a, "messages.read", 1);
     assert_int_equal(counter(pair.a, "messages.write"), 1);
     hd_stream_close(client);
     hd_stream_close(server);
     struct hd_stream_params params = {.size = sizeof(params), .protocol = HD_PROTOCOL_READ};
     pair_stream(&pair, &params, &client, &server); /* who asks for one gets it */
-    send_filled(client, 100000, 3);
-    recv_filled(server, 100000, 3);
+    exchange(client, server, 100000, 3);
     await_counter(pair.a, "messages.read", 2);
     hd_stream_close(client);
     hd_stream_close(server);
@@ -263,8 +265,7 @@ static void a_full_window_stops_only_its_stream(void **state)
     assert_int_equal(err, -EAGAIN);
     assert_int_equal(sent, 16); /* a message costs 64 bytes besides its own */
     assert_int_equal(hd_send(client, data, sizeof(data), 10 * MILLI), -ETIMEDOUT);
-    send_filled(other, 3000, 5);
-    recv_filled(other_server, 3000, 5);
+    exchange(other, other_server, 3000, 5);
     hd_buf *msg;
     for (unsigned i = 0; i < sent; i++) {
         assert_ok(hd_recv(server, &msg, PATIENCE));
@@ -471,246 +472,6 @@ static void a_lost_link_ends_its_streams(void **state)
     pair_close(&pair);
 }
 
-/* ---- waiting ---- */
-
-static void timeouts_and_refusals_to_block(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *msg;
-    pair_open(&pair, NULL);
-    pair_stream(&pair, NULL, &client, &server);
-    assert_int_equal(hd_recv(server, &msg, 0), -EAGAIN);
-    assert_int_equal(hd_recv(server, &msg, MILLI), -ETIMEDOUT);
-    assert_int_equal(hd_recv(server, &msg, 20 * MILLI), -ETIMEDOUT);
-    hd_stream_wake(server);
-    assert_int_equal(hd_recv(server, &msg, PATIENCE), -EINTR);
-    assert_int_equal(hd_recv(server, &msg, 0), -EAGAIN);
-    send_filled(client, 7, 7);
-    recv_filled(server, 7, 7);
-    hd_stream_close(client);
-    hd_stream_close(server);
-    pair_close(&pair);
-}
-
-static void *wake_run(void *arg)
-{
-    usleep(30000);
-    hd_stream_wake(arg);
-    return NULL;
-}
-
-static void a_sleeping_thread_can_be_woken(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *msg;
-    pthread_t thread;
-    pair_open(&pair, NULL);
-    pair_stream(&pair, NULL, &client, &server);
-    for (int i = 0; i < 5; i++) {
-        pthread_create(&thread, NULL, wake_run, server);
-        assert_int_equal(hd_recv(server, &msg, HD_FOREVER), -EINTR);
-        pthread_join(thread, NULL);
-    }
-    hd_stream_close(client);
-    hd_stream_close(server);
-    pair_close(&pair);
-}
-
-static void *close_engine_run(void *arg)
-{
-    usleep(30000);
-    hd_engine_destroy(arg);
-    return NULL;
-}
-
-static void closing_the_engine_ends_every_wait(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *msg;
-    pthread_t thread;
-    pair_open(&pair, NULL);
-    pair_stream(&pair, NULL, &client, &server);
-    pthread_create(&thread, NULL, close_engine_run, pair.b);
-    assert_int_equal(hd_recv(server, &msg, HD_FOREVER), -ESHUTDOWN);
-    struct hd_event event;
-    assert_int_equal(hd_queue_wait(pair.queue, &event, 1, HD_FOREVER), -ESHUTDOWN);
-    pthread_join(thread, NULL);
-    assert_true(hd_recv(client, &msg, PATIENCE) < 0);
-    hd_stream_close(client);
-    hd_stream_close(server);
-    hd_link_put(pair.client);
-    hd_link_put(pair.server);
-    hd_queue_destroy(pair.queue);
-    if (pair.a != pair.b)
-        hd_engine_destroy(pair.a);
-    close(pair.fds[0]);
-    close(pair.fds[1]);
-}
-
-static void events_tell_when_to_read_and_write(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *msg;
-    char data[4096] = {0};
-    const char *const options[] = {"stream.window=64k", NULL};
-    pair_open(&pair, options);
-    hd_queue *events;
-    assert_ok(hd_queue_create(pair.a, &events));
-    struct hd_stream_params params = {.size = sizeof(params), .queue = events, .user = 7};
-    pair_stream(&pair, &params, &client, &server);
-    for (int round = 0; round < 50; round++) {
-        assert_ok(hd_send(server, "hello", 5, PATIENCE));
-        struct hd_event event = next_event(events, HD_EVENT_READABLE);
-        assert_ptr_equal(event.stream, client);
-        assert_int_equal(event.user, 7);
-        assert_ok(hd_recv(client, &msg, 0));
-        hd_buf_unref(msg);
-        assert_int_equal(hd_recv(client, &msg, 0), -EAGAIN);
-    }
-    int sent = 0;
-    while (hd_send(client, data, sizeof(data), 0) == 0)
-        sent++;
-    while (sent--) {
-        assert_ok(hd_recv(server, &msg, PATIENCE));
-        hd_buf_unref(msg);
-    }
-    next_event(events, HD_EVENT_WRITABLE);
-    assert_ok(hd_send(client, data, sizeof(data), 0));
-    hd_stream_close(server);
-    next_event(events, HD_EVENT_READABLE);
-    hd_stream_close(client);
-    hd_queue_destroy(events);
-    pair_close(&pair);
-}
-
-/* ---- memory ---- */
-
-#define HOARD 32
-
-/* Takes all of an engine's memory; the small pieces go last. @return how many buffers. */
-static int hoard(hd_engine *engine, hd_buf *bufs[HOARD])
-{
-    int count = 0;
-    while (count < HOARD && hd_buf_alloc(engine, 1 << 20, &bufs[count]) == 0)
-        count++;
-    while (count < HOARD && hd_buf_alloc(engine, 65536, &bufs[count]) == 0)
-        count++;
-    assert_true(count > 2 && count < HOARD);
-    return count;
-}
-
-static void *send_a_large_one(void *arg)
-{
-    char *data = malloc(1000000);
-    fill(data, 1000000, 3);
-    int err = hd_send(arg, data, 1000000, PATIENCE);
-    free(data);
-    return err ? (void *)1 : NULL;
-}
-
-static void a_sender_waits_for_memory(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_queue *events;
-    hd_buf *bufs[HOARD];
-    char *data = calloc(1, 1000000);
-    pthread_t thread;
-    void *failed;
-    pair_open(&pair, (const char *const[]){"memory.limit=16m", "memory.slab.size=1m", NULL});
-    assert_ok(hd_queue_create(pair.a, &events));
-    struct hd_stream_params params = {.size = sizeof(params), .queue = events};
-    pair_stream(&pair, &params, &client, &server);
-    int count = hoard(pair.a, bufs);
-    assert_int_equal(hd_send(client, data, 1000000, MILLI), -ETIMEDOUT);
-    assert_non_null(strstr(hd_last_error(), "memory.limit"));
-    assert_int_equal(hd_send(client, data, 17 << 20, 0), -ENOBUFS); /* waiting would not help */
-    assert_int_equal(hd_send(client, data, 1000000, 0), -EAGAIN);
-    for (int i = 0; i < 2; i++) /* over `self` the receiver needs one, too */
-        hd_buf_unref(bufs[--count]);
-    for (int i = 0; i < 4; i++)
-        hd_buf_unref(bufs[i]);
-    next_event(events, HD_EVENT_WRITABLE);
-    assert_ok(hd_send(client, data, 1000000, 0));
-    hd_buf *msg;
-    assert_ok(hd_recv(server, &msg, PATIENCE));
-    hd_buf_unref(msg);
-    await_counter(pair.a, "messages.read", 1); /* its copy is given back */
-    for (int i = 4; i < count; i++)
-        hd_buf_unref(bufs[i]);
-
-    count = hoard(pair.a, bufs);
-    uint64_t waits = counter(pair.a, "stalls.memory");
-    pthread_create(&thread, NULL, send_a_large_one, client);
-    await_counter(pair.a, "stalls.memory", waits + 1); /* now it waits */
-    while (count)
-        hd_buf_unref(bufs[--count]);
-    pthread_join(thread, &failed);
-    assert_null(failed);
-    recv_filled(server, 1000000, 3);
-    free(data);
-    hd_stream_close(client);
-    hd_stream_close(server);
-    hd_queue_destroy(events);
-    pair_close(&pair);
-}
-
-static void a_transfer_without_memory_is_not_tried_in_a_loop(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *bufs[HOARD], *buf;
-    pair_open(&pair, (const char *const[]){"memory.limit=16m", "memory.slab.size=1m", NULL});
-    pair_stream(&pair, NULL, &client, &server);
-    assert_ok(hd_buf_alloc(pair.a, 1 << 20, &buf));
-    fill(hd_buf_data(buf), 1 << 20, 4);
-    int count = hoard(pair.b, bufs);
-    assert_ok(hd_send_buf(client, buf, 0, 1 << 20, PATIENCE));
-    usleep(500000);
-    assert_true(counter(pair.b, "stalls.memory") < 5000); /* one a millisecond, or fewer on a busy machine */
-    while (count)
-        hd_buf_unref(bufs[--count]);
-    recv_filled(server, 1 << 20, 4);
-    hd_buf_unref(buf);
-    hd_stream_close(client);
-    hd_stream_close(server);
-    pair_close(&pair);
-}
-
-/* The second is there when the first has been taken, whatever the window. */
-static void two_large_messages_are_announced_at_once(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *buf;
-    pair_open(&pair, (const char *const[]){"stream.window=64k", NULL});
-    pair_stream(&pair, NULL, &client, &server);
-    assert_ok(hd_buf_alloc(pair.a, 4 << 20, &buf));
-    fill(hd_buf_data(buf), 4 << 20, 1);
-    for (int i = 0; i < 20; i++) {
-        assert_ok(hd_send_buf(client, buf, 0, 4 << 20, PATIENCE));
-        assert_ok(hd_send_buf(client, buf, 0, 4 << 20, 0));
-        recv_filled(server, 4 << 20, 1);
-        recv_filled(server, 4 << 20, 1);
-        await_counter(pair.a, "messages.read", 2 * (uint64_t)i + 2);
-    }
-    hd_buf_unref(buf);
-    hd_stream_close(client);
-    hd_stream_close(server);
-    pair_close(&pair);
-}
-
 /* ---- bytes ---- */
 
 static void *write_run(void *arg)
@@ -814,33 +575,6 @@ static void an_idle_link_is_closed(void **state)
     pair_close(&pair);
 }
 
-/* Nothing wakes up but for the engine's look once a second. The bound is far from both sides: whoever polled, even once
- * a millisecond, would be counted in thousands. */
-static void a_blocked_receiver_sleeps(void **state)
-{
-    (void)state;
-    struct pair pair;
-    hd_stream *client, *server;
-    hd_buf *msg;
-    pair_open(&pair, NULL);
-    pair_stream(&pair, NULL, &client, &server);
-    assert_ok(hd_send(client, "x", 1, PATIENCE));
-    assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
-    hd_buf_unref(msg);
-    assert_int_equal(hd_recv(client, &msg, SECOND / 2), -ETIMEDOUT); /* it settles */
-    int64_t before = context_switches();
-    assert_int_equal(hd_recv(client, &msg, 3 * SECOND), -ETIMEDOUT);
-    int64_t count = context_switches() - before;
-    if (count > 500)
-        fail_msg("%lld context switches in three idle seconds", (long long)count);
-    assert_ok(hd_send(server, "y", 1, PATIENCE)); /* and wakes up */
-    assert_int_equal(hd_recv(client, &msg, PATIENCE), 0);
-    hd_buf_unref(msg);
-    hd_stream_close(client);
-    hd_stream_close(server);
-    pair_close(&pair);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -848,6 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(messages_of_all_sizes_by_write),
         cmocka_unit_test(messages_of_all_sizes_by_copy),
         cmocka_unit_test(messages_with_smallest_limits),
+        cmocka_unit_test(streams_take_turns_at_all_lengths),
         cmocka_unit_test(the_protocol_is_counted),
         cmocka_unit_test(what_links_count_is_added_up),
         cmocka_unit_test(auto_goes_by_size),
@@ -861,17 +596,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(closing_gives_memory_back),
         cmocka_unit_test(an_unknown_service_is_refused),
         cmocka_unit_test(a_lost_link_ends_its_streams),
-        cmocka_unit_test(timeouts_and_refusals_to_block),
-        cmocka_unit_test(a_sleeping_thread_can_be_woken),
-        cmocka_unit_test(closing_the_engine_ends_every_wait),
-        cmocka_unit_test(events_tell_when_to_read_and_write),
-        cmocka_unit_test(a_sender_waits_for_memory),
-        cmocka_unit_test(a_transfer_without_memory_is_not_tried_in_a_loop),
-        cmocka_unit_test(two_large_messages_are_announced_at_once),
         cmocka_unit_test(bytes_ignore_message_borders),
         cmocka_unit_test(a_second_connection_shares_the_link),
         cmocka_unit_test(an_idle_link_is_closed),
-        cmocka_unit_test(a_blocked_receiver_sleeps),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -38,7 +38,7 @@ start() {
     install -d -m 755 -o "$user" -g "$(id -g "$user")" "$run" || return 1
     # RDMA registers memory, which counts as locked. A container may not be allowed to raise limits: howdah doctor tells.
     ulimit -l unlimited 2>/dev/null || echo "$package: the limit of locked memory stays at $(ulimit -l) KB" >&2
-    ulimit -n 65536 2>/dev/null || true
+    ulimit -n 65536 2>/dev/null || echo "$package: the limit of open files stays at $(ulimit -n)" >&2
     umask 027
     as_user "${start_words[@]}"
 }

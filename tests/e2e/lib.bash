@@ -53,3 +53,31 @@ with() (
     eval "$(cluster env --dir "$dir")"
     "$TREE/bin/$1" "${@:2}"
 )
+
+# rpc DIR DAEMON COUNTER: a counter of RPC over the engine, from the daemon's metrics; 0 if it keeps none.
+rpc() {
+    local port
+    port=$(sed -n "s/^port\.$2\.http=//p" "$1/cluster.properties")
+    python3 - "$port" "$3" <<'PYTHON'
+import json, sys, urllib.request
+port, counter = sys.argv[1:]
+url = f"http://localhost:{port}/jmx?qry=Hadoop:service=*,name=HowdahRpc"
+with urllib.request.urlopen(url, timeout=30) as answer:
+    beans = json.load(answer)["beans"]
+print(beans[0][counter] if beans else 0)
+PYTHON
+}
+
+positive() { [ "$(rpc "$@")" -gt 0 ]; }
+
+# counted DIR DAEMON COUNTER: the counter is above 0. Waits: what JMX shows may be ten seconds old.
+counted() {
+    wait_until 30 positive "$@" || { echo "$2: $3 is $(rpc "$@")" && return 1; }
+}
+
+# over DIR DAEMON COUNTER: the daemon has RPC connections over the engine, and its engine says so too.
+over() {
+    counted "$@" || return
+    echo "# $2: $3 $(rpc "$@")" >&3
+    "$HOWDAH" stat "$(pid_of "$1" "$2")" | awk '$1 == "streams.opened" && $2 > 0 { used = 1 } END { exit !used }'
+}

@@ -1,8 +1,10 @@
 #!/usr/bin/env bats
-# Hadoop RPC under attack and under loss: hostile bytes, kill -9, thousands of reconnects. Servers and clients are real
-# processes of the distribution. RPC_KILLS and RPC_RECONNECTS make the runs longer.
+# Hadoop RPC over the engine under attack and under loss: hostile bytes, kill -9, thousands of reconnects. Servers and
+# clients are real processes of the distribution. RPC_KILLS and RPC_RECONNECTS make the runs longer.
 
 load lib
+
+FORCED=(hadoop.rdma.rpc.enabled=true hadoop.rdma.rpc.required=true hadoop.rdma.transport=shm)
 
 setup_file() {
     set_up_tree
@@ -16,33 +18,39 @@ teardown_file() {
     if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
 }
 
-hostile() { python3 "$BATS_TEST_DIRNAME/rpc_hostile.py" --folder "$BATS_TEST_TMPDIR" "$@"; }
+# over_engine PROGRAM ARGUMENT...: with RPC of good clients forced over the engine.
+over_engine() {
+    python3 "$BATS_TEST_DIRNAME/$1" --tree "$TREE" --folder "$BATS_TEST_TMPDIR" "${FORCED[@]/#/--setting=}" "${@:2}"
+}
 
-soak() { python3 "$BATS_TEST_DIRNAME/rpc_soak.py" --tree "$TREE" --folder "$BATS_TEST_TMPDIR" "$@"; }
+hostile() { over_engine rpc_hostile.py "$@"; }
+
+soak() { over_engine rpc_soak.py "$@"; }
 
 # namenode_port DIR
 namenode_port() { with "$1" hdfs getconf -confKey fs.defaultFS | tail -n 1 | sed 's/.*://'; }
 
 @test "hostile bytes cost an RPC server one connection and a few log lines each" {
-    run hostile --tree "$TREE" --connections 200
+    run hostile --connections 200
     echo "$output"
     [ "$status" -eq 0 ]
 }
 
 @test "kill -9 of servers and clients: calls come back or name the host, none hangs, nothing is kept" {
-    run soak --kills "${RPC_KILLS:-4}" --reconnects "${RPC_RECONNECTS:-1000}"
+    run soak --kills "${RPC_KILLS:-8}" --reconnects "${RPC_RECONNECTS:-1000}"
     echo "$output"
     [ "$status" -eq 0 ]
 }
 
 @test "a NameNode that meets hostile bytes goes on serving" {
-    cluster start --dir "$DIR" --datanodes 1 --no-yarn
+    cluster start --dir "$DIR" --datanodes 1 --no-yarn "${FORCED[@]/#/-D}"
     echo 'still here' >"$BATS_TEST_TMPDIR/file"
     with "$DIR" hdfs dfs -put "$BATS_TEST_TMPDIR/file" kept
     run hostile --port "$(namenode_port "$DIR")" --log "$(namenode_log)" --connections 100
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(with "$DIR" hdfs dfs -cat kept)" = 'still here' ]
+    counted "$DIR" namenode ServerConnections
     [ "$(state "$DIR" namenode)" = ready ]
 }
 

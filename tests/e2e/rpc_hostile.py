@@ -2,7 +2,7 @@
 """Sends a Hadoop RPC port what no client of good will sends, while good clients go on calling.
 
     rpc_hostile.py --tree TREE [--setting NAME=VALUE]... [--seed N] [--connections N]
-    rpc_hostile.py --port PORT --log FILE ...      a daemon that runs already, a NameNode say
+    rpc_hostile.py ... --port PORT --log FILE      a daemon that runs already, a NameNode say
 
 Fails if a connection that broke the protocol is not closed by the server, if a good client's call fails, if the server
 ends or keeps descriptors, or if it logs more than a few lines a connection. The seed it prints repeats a run.
@@ -13,18 +13,22 @@ import errno
 import os
 import random
 import re
+import select
 import socket
 import struct
 import sys
 import time
 
-from rpc_worker import Worker
+from rpc_worker import WATCHDOG, Worker
 
 HEADER = b"hrpc\x09\x00\x00"
+# How the engine's greeting begins, which comes first where the engine is in use.
+GREETING = b"\x8eHOWD\r\n\x1a"
 PATIENCE = 60
 # Upstream says a bad connection once or twice (as what the reader met, and as what it sent back); never more.
 LINES_EACH = 3
 SPARE_LINES = 20
+CROWD = 150
 
 
 def connect(port):
@@ -68,6 +72,8 @@ def refused(rng):
             ("a frame of noise", HEADER + struct.pack(">i", small) + b"\xff" * small),
             ("a header longer than its frame", HEADER + struct.pack(">i", 8) + varint(2**31 - 1) + b"\x08" * 8),
             ("a web browser", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"),
+            ("a greeting of noise", GREETING + rng.randbytes(rng.randrange(500, 5000))),
+            ("almost a greeting", GREETING[: rng.randrange(4, 8)] + noise),
         ]
     )
 
@@ -79,7 +85,7 @@ def record(tree, settings, port, folder):
         try:
             client.send("calls", "protobuf", 64, "127.0.0.1", listener.getsockname()[1], 3)
             kept = []
-            listener.settimeout(PATIENCE)
+            listener.settimeout(WATCHDOG)
             # A client that is refused the engine comes again without; the first words are what matters.
             while len(kept) < 3:
                 inward, _ = listener.accept()
@@ -93,11 +99,10 @@ def record(tree, settings, port, folder):
 
 
 def pass_on(inward, port):
-    """Copies both ways until one end is silent or over; returns what went in."""
+    """Copies both ways until one end is over, or both have been silent for a while; returns what went in."""
     kept = b""
     with inward, connect(port) as outward:
-        for end in (inward, outward):
-            end.settimeout(1)
+        select.select([inward], [], [], WATCHDOG)  # a client that starts is slow
         for _ in range(100):
             moved = False
             for source, sink in ((inward, outward), (outward, inward)):
@@ -189,6 +194,23 @@ class Attack:
                 raise AssertionError("%d s after a damaged session's end the connection is open still" % PATIENCE) from None
         return None
 
+    def crowd(self, count, meanwhile):
+        """Many that stop in the middle of a greeting. meanwhile() is done before the server has ended the first of them:
+        that takes the server 10 s, so a machine too slow for that has more than one try."""
+        for _ in range(5):
+            crowd = [connect(self.port) for _ in range(count)]
+            for connection in crowd:
+                self.count("a greeting that stops")
+                connection.sendall(GREETING)
+            meanwhile()
+            over = len(select.select(crowd, [], [], 0)[0])
+            for connection in crowd:
+                assert closed_by_server(connection) == 0
+                connection.close()
+            if over == 0:
+                return
+        raise AssertionError("a client that greets waits for %d others that stopped in the middle" % count)
+
     def slow(self, count, seconds):
         """Many that send a byte now and then: each costs its connection, and no more."""
         slow = [connect(self.port) for _ in range(count)]
@@ -254,6 +276,8 @@ def attack_worker(options, rng):
         lines = len(server.log_lines())
         first = attack.connections
         attack.run(options.connections)
+        if any(words.startswith(GREETING) for words in recorded):
+            attack.crowd(CROWD, lambda: good.ask("reconnect", "protobuf", 64, "127.0.0.1", port, 1))
         calls = good.ask("stats")["calls"]
         until("good clients stand still", lambda: good.ask("stats")["calls"] <= calls and "no call came back")
         end = good.ask("end")
@@ -279,7 +303,9 @@ def attack_worker(options, rng):
 def attack_daemon(options, rng):
     """A daemon that is not ours to ask: it has to live, and its log to stay short."""
     size = os.path.getsize(options.log)
-    attack = Attack(options.port, rng, [HEADER + struct.pack(">i", 30) + b"\x08" * 30])
+    recorded = record(options.tree, options.setting, options.port, options.folder)
+    assert recorded, "no client could be recorded"
+    attack = Attack(options.port, rng, recorded + [HEADER + struct.pack(">i", 30) + b"\x08" * 30])
     attack.run(options.connections)
     with open(options.log, encoding="utf-8", errors="replace") as file:
         file.seek(size)
@@ -290,7 +316,7 @@ def attack_daemon(options, rng):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--tree")
+    parser.add_argument("--tree", required=True)
     parser.add_argument("--port", type=int)
     parser.add_argument("--log")
     parser.add_argument("--setting", action="append", default=[], metavar="NAME=VALUE")
@@ -298,12 +324,12 @@ def main():
     parser.add_argument("--connections", type=int, default=300)
     parser.add_argument("--folder", help="where logs go")
     options = parser.parse_args()
-    if bool(options.tree) == bool(options.port) or bool(options.port) != bool(options.log):
-        parser.error("either --tree, or --port and --log")
+    if bool(options.port) != bool(options.log):
+        parser.error("--port and --log belong together")
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**32)
     print("seed %d" % seed, flush=True)
     rng = random.Random(seed)
-    attack = attack_worker(options, rng) if options.tree else attack_daemon(options, rng)
+    attack = attack_daemon(options, rng) if options.port else attack_worker(options, rng)
     for name, count in sorted(attack.kinds.items()):
         print("%6d  %s" % (count, name))
     print("%d hostile connections, the server went on" % attack.connections)

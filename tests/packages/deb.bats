@@ -146,7 +146,7 @@ add_jdk_package() {
     [[ $output == */etc/hadoop/conf*core-site.xml:* ]]
     in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
     # Not formatted yet: the cause is in what it prints and in its log.
-    in_root service howdah-hadoop-namenode start || true
+    in_root service howdah-hadoop-namenode start || true # it may live long enough to seem started: status decides below
     while in_root service howdah-hadoop-namenode status; do sleep 0.5; done
     in_root grep -q 'does not exist' /var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log
     run in_root service howdah-hadoop-namenode status
@@ -198,7 +198,7 @@ add_jdk_package() {
     in_root update-alternatives --install /etc/hadoop/conf hadoop-conf /etc/hadoop/conf.site 50
     local daemon
     for daemon in namenode datanode resourcemanager nodemanager historyserver; do in_root service "howdah-hadoop-$daemon" start; done
-    as_user hdfs hdfs dfsadmin -safemode wait
+    wait_for_hdfs
     as_user worker hdfs dfs -rm -r counts spark-counts
     count_words
     count_words_with_spark --conf spark.shuffle.service.enabled=true
@@ -224,7 +224,7 @@ add_jdk_package() {
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh /etc/default/howdah-hadoop-datanode
     in_root howdah pseudo status
     [ "$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)" != "$before" ]
-    as_user hdfs hdfs dfsadmin -safemode wait
+    wait_for_hdfs
     words_counted
     # One version of each jar: what the older packages had is gone.
     [ -z "$(in_root find /usr/lib/howdah -name '*.jar' -xtype l)" ]

@@ -7,18 +7,16 @@
 # What packages of ours depend on and Debian has; the rest of a system is not needed.
 ROOT_PACKAGES=ca-certificates,python3,procps
 
-# ROOT_ARCH: the architecture of the system, where it is not this machine's: then its programs run under emulation.
-
 # base_system: prints the archive of a base system, made once and kept.
 base_system() {
     local mirror suite archive=$HOWDAH_CACHE/packages/root
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-    archive+=-$suite-${ROOT_ARCH:-$(dpkg --print-architecture)}-$(echo "$ROOT_PACKAGES" | sha256sum | cut -c1-8).tar
+    archive+=-$suite-$(dpkg --print-architecture)-$(echo "$ROOT_PACKAGES" | sha256sum | cut -c1-8).tar
     if [ ! -e "$archive" ]; then
         mirror=$(debian_mirror 2>/dev/null) || true
         [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
         mkdir -p "${archive%/*}"
-        mmdebstrap --quiet --variant=minbase ${ROOT_ARCH:+--arch="$ROOT_ARCH"} --include="$ROOT_PACKAGES" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
+        mmdebstrap --quiet --variant=minbase --include="$ROOT_PACKAGES" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
         mv "$archive.new.tar" "$archive"
     fi
     echo "$archive"
@@ -92,6 +90,14 @@ drop_root() {
     [ ! -e "$ROOT.pid" ] || kill -9 "$(cat "$ROOT.pid")" 2>/dev/null || true
     while [ -e "/proc/$(cat "$ROOT.holder")" ]; do sleep 0.1; done
     rm -rf --one-file-system "${ROOT:?}" "$ROOT.repo"
+}
+
+# wait_for_hdfs: until the NameNode has left safe mode; fails when it has ended.
+wait_for_hdfs() {
+    until as_user hdfs hdfs dfsadmin -safemode wait; do
+        in_root service howdah-hadoop-namenode status || return 1
+        sleep 1
+    done
 }
 
 # count_words: WordCount on YARN, as a user.

@@ -124,7 +124,7 @@ dnf_root() {
     [ -z "$(rpm --root "$ROOT" -qa --qf '%{name} %{release}\n' 'howdah-*' | grep -v ' 2$')" ]
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh
     [ "$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)" != "$before" ]
-    as_user hdfs hdfs dfsadmin -safemode wait
+    wait_for_hdfs
     words_counted
 }
 

@@ -26,11 +26,13 @@ protocol() {
 }
 
 perftest_round() {
-    local size average
+    local size least typical average
     for size in "${latencies[@]}"; do
-        # bytes iterations t_min t_max t_typical t_avg ...
-        read -r _ _ _ _ _ average _ < <(perftest ib_send_lat -s "$size" -n 500)
-        echo "= perftest latency $size us $average"
+        # bytes iterations t_min t_max t_typical t_avg ...: typical is the median of single round trips, as hd-perf's is
+        read -r _ _ least _ typical average _ < <(perftest ib_send_lat -s "$size" -n 1000)
+        echo "= perftest latency $size us $typical"
+        echo "= perftest mean_latency $size us $average"
+        echo "= perftest least_latency $size us $least"
     done
     # bytes iterations peak average rate; its MB are 2^20 bytes
     read -r _ _ _ average _ < <(perftest ib_read_bw -s 1048576 -n 50)
@@ -41,9 +43,11 @@ sizes=$(IFS=,; echo "${latencies[*]}")
 for ((round = 1; round <= rounds; round++)); do
     echo "# round $round of $rounds"
     perftest_round
-    engine verbs verbs --iterations 500 --latency "$sizes"
-    engine udapl udapl --iterations 500 --latency "$sizes"
+    engine verbs verbs --iterations 1000 --latency "$sizes"
+    engine udapl udapl --iterations 1000 --latency "$sizes"
     engine verbs verbs --iterations 50 --pull 1m
     engine udapl udapl --iterations 50 --pull 1m
-    for name in copy read write auto; do protocol "$name"; done
+    # In another order each time, so that none is always the last.
+    names=(copy read write auto copy read write)
+    for name in "${names[@]:$((round % 4)):4}"; do protocol "$name"; done
 done

@@ -21,7 +21,7 @@ extern "C" {
 struct hd_tuning_link {
     size_t size;
     char arch[16];   /**< x86_64, power8, power9, other */
-    char kind[16];   /**< ib, roce, soft (a software device: rxe, siw), udapl, shm (no RDMA device, or not used) */
+    char kind[16];   /**< ib, roce, soft (a software device: rxe, siw), udapl, udapl-soft, shm (no RDMA) */
     char device[64]; /**< mlx5_0; "" with shm */
     char model[64];  /**< what the device says of itself (MT4119); "-" if nothing, or with shm */
     unsigned speed;  /**< Gb/s of the port, rounded down; 0: not known, or shm */

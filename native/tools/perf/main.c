@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Measures the engine between two processes of this host, and beside it, in the same run, TCP over loopback and memcpy.
- * All figures are medians of several rounds that alternate between the candidates. The engine is configured by the
- * environment (HOWDAH_TRANSPORT ...). */
+ * All figures are medians of several rounds that alternate between the candidates; a latency is the median of single
+ * round trips. The engine is configured by the environment (HOWDAH_TRANSPORT ...). */
 
 #include "perf.h"
 
@@ -42,6 +42,7 @@ struct plan {
 struct figures {
     const char *name; /* NULL: not measured */
     double value[ROUNDS_MAX];
+    double mean[ROUNDS_MAX], least[ROUNDS_MAX]; /* latencies only */
 };
 
 static int by_value(const void *a, const void *b)
@@ -71,6 +72,11 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
     printf("%s  {\"measure\": \"%s\", \"case\": \"%zu B\", \"bytes\": %zu, \"unit\": \"%s\", \"better\": \"%s\", "
            "\"runs\": %d, \"ours\": %.3f, \"ours_spread\": [%.3f, %.3f]",
            more ? ",\n" : "", measure, size, size, unit, lower ? "lower" : "higher", rounds, mine, a[0], a[rounds - 1]);
+    if (lower) {
+        qsort(ours->mean, (size_t)rounds, sizeof(double), by_value);
+        qsort(ours->least, (size_t)rounds, sizeof(double), by_value);
+        printf(", \"ours_mean\": %.3f, \"ours_least\": %.3f", ours->mean[rounds / 2], ours->least[0]);
+    }
     if (reference->name)
         printf(", \"reference\": %.3f, \"reference_name\": \"%s\", \"reference_spread\": [%.3f, %.3f], "
                "\"ratio\": %.3f",
@@ -86,9 +92,12 @@ static void measure_latencies(struct ends *e, const struct plan *plan)
         uint32_t count = plan->iterations ? plan->iterations : size <= 16384 ? 5000 : 500;
         struct figures ours = {.name = "engine"}, tcp = {.name = plan->engine_only ? NULL : "TCP loopback"};
         for (int r = 0; r < plan->rounds; r++) {
-            ours.value[r] = measure_ping(e, false, size, count);
+            struct trips trips = measure_ping(e, false, size, count);
+            ours.value[r] = trips.typical;
+            ours.mean[r] = trips.mean;
+            ours.least[r] = trips.least;
             if (tcp.name)
-                tcp.value[r] = measure_ping(e, true, size, count);
+                tcp.value[r] = measure_ping(e, true, size, count).typical;
         }
         print_row(plan, "latency", size, &ours, &tcp);
     }

@@ -26,12 +26,21 @@ static void touch(char *data, size_t size, uint32_t round)
         data[i] = (char)round;
 }
 
-double measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count)
+static int by_length(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+struct trips measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count)
 {
     hd_buf *buf = NULL;
+    double *trips = malloc(count * sizeof(*trips));
+    if (!trips)
+        perf_die("memory for the figures");
     allocate(e, &buf, tcp ? 0 : 1, size);
     ends_tell(e, tcp ? PING_TCP : PING_ENGINE, count, size);
-    double start = now_us();
+    double start = now_us(), last = start;
     for (uint32_t i = 0; i < count; i++) {
         touch(tcp ? e->memory : hd_buf_data(buf), size, i);
         if (tcp) {
@@ -41,11 +50,16 @@ double measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count)
             must(hd_send_buf(e->stream, buf, 0, size, PERF_WAIT));
             take_message(e, size);
         }
+        double now = now_us();
+        trips[i] = now - last;
+        last = now;
     }
-    double us = (now_us() - start) / count / 2;
     ends_told(e);
     hd_buf_unref(buf);
-    return us;
+    qsort(trips, count, sizeof(*trips), by_length);
+    struct trips result = {.typical = trips[count / 2] / 2, .mean = (last - start) / count / 2, .least = trips[0] / 2};
+    free(trips);
+    return result;
 }
 
 double measure_flow(struct ends *e, bool tcp, size_t size, uint32_t count)

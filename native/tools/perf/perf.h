@@ -52,8 +52,13 @@ void ends_told(struct ends *e); /* waits until the server has done it */
 void tcp_all(int fd, void *data, size_t length, bool out);
 void take_message(struct ends *e, size_t size);
 
+/* Microseconds one way. A busy machine spoils means first, so the median of single round trips is what is compared. */
+struct trips {
+    double typical, mean, least;
+};
+
 /* measure.c: each does `count` operations of `size` bytes. */
-double measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count); /* microseconds one way */
+struct trips measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count);
 double measure_flow(struct ends *e, bool tcp, size_t size, uint32_t count); /* 10^6 bytes a second, as are these: */
 double measure_pull(struct ends *e, size_t size, uint32_t count);
 double measure_copy(struct ends *e, size_t size, uint32_t count);

@@ -245,7 +245,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
       long address = Memory.address(to) + to.position();
       n = nanos == 0 ? Native.read(handle.pointer, address, to.remaining(), 0)
           : awaitInterruptibly(address, to.remaining(), nanos < 0 ? Native.FOREVER : nanos);
-      if (n < 0) {
+      if (n < 0 && !isNothing(n)) {
         cause = Native.lastError();
       }
     } finally {
@@ -258,10 +258,15 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     if (n == -Errno.EINTR && !handle.isOpen()) {
       throw new AsynchronousCloseException();
     }
-    if (n == -Errno.EINTR || n == -Errno.EAGAIN || n == -Errno.ETIMEDOUT) {
+    if (isNothing(n)) {
       return 0;
     }
     throw Errno.exception((int) n, cause, peer());
+  }
+
+  /** A wait that ended without a byte; it has no cause to be fetched, which would make a string each time. */
+  private static boolean isNothing(long n) {
+    return n == -Errno.EAGAIN || n == -Errno.EINTR || n == -Errno.ETIMEDOUT;
   }
 
   private long awaitInterruptibly(long address, int length, long timeout) {

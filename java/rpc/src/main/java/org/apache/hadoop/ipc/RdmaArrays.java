@@ -15,7 +15,7 @@ import java.util.WeakHashMap;
 final class RdmaArrays {
   /** Smaller calls are no trouble. */
   static final int LEAST = 8 * 1024;
-  private static final int MOST = 4 << 20;
+  private static final int MOST = 8 << 20;
   private static final int FREE = 32;
   private static final long FREE_BYTES = 16 << 20;
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);

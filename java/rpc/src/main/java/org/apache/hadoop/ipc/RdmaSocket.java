@@ -41,7 +41,10 @@ final class RdmaSocket extends Socket {
   private final Input input = new Input();
   private final Output output = new Output();
   private final Frame frame = new Frame();
+  /** Guards the message that is read in place: whoever closes gives it back, and no reader may be in it then. */
+  private final Object held = new Object();
   private RegisteredBuffer message;
+  private boolean closed;
   private ByteBuffer rest = in;
   private volatile int timeout;
   private volatile boolean wished;
@@ -86,11 +89,11 @@ final class RdmaSocket extends Socket {
     }
     drop();
     if (want >= RdmaArrays.LEAST && stream.available() >= RdmaArrays.LEAST) {
-      message = stream.receive();
-      if (message == null) {
+      RegisteredBuffer whole = stream.receive();
+      if (whole == null) {
         return false;
       }
-      rest = message.buffer();
+      hold(whole);
       return true;
     }
     in.clear();
@@ -104,11 +107,24 @@ final class RdmaSocket extends Socket {
     }
   }
 
+  private void hold(RegisteredBuffer whole) throws IOException {
+    synchronized (held) {
+      if (closed) {
+        whole.release();
+        throw new ClosedChannelException();
+      }
+      message = whole;
+      rest = whole.buffer();
+    }
+  }
+
   private void drop() {
-    if (message != null) {
-      rest = in;
-      message.release();
-      message = null;
+    synchronized (held) {
+      if (message != null) {
+        rest = in;
+        message.release();
+        message = null;
+      }
     }
   }
 
@@ -207,7 +223,13 @@ final class RdmaSocket extends Socket {
       if (!fill(1)) {
         return -1;
       }
-      int b = rest.get() & 0xff;
+      int b;
+      synchronized (held) {
+        if (!rest.hasRemaining()) {
+          throw new ClosedChannelException();
+        }
+        b = rest.get() & 0xff;
+      }
       frame.pass(b);
       return b;
     }
@@ -220,8 +242,14 @@ final class RdmaSocket extends Socket {
       if (!fill(length)) {
         return -1;
       }
-      int n = frame.limit(Math.min(length, rest.remaining()));
-      rest.get(to, offset, n);
+      int n;
+      synchronized (held) {
+        if (!rest.hasRemaining()) {
+          throw new ClosedChannelException();
+        }
+        n = frame.limit(Math.min(length, rest.remaining()));
+        rest.get(to, offset, n);
+      }
       frame.pass(to, offset, n);
       return n;
     }
@@ -355,8 +383,13 @@ final class RdmaSocket extends Socket {
     return !stream.isOpen();
   }
 
+  /** Ends the stream, and gives back the message that was being read: it would keep the link of a dead peer. */
   @Override
   public void close() throws IOException {
+    synchronized (held) {
+      closed = true;
+      drop();
+    }
     stream.close();
   }
 

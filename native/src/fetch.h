@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_FETCH_H
+#define HD_FETCH_H
+
+/* What the files about fetches share. All of it under the link's lock, unless a comment says otherwise. */
+
+#include "link.h"
+
+enum fetch_state {
+    FETCH_ASKED,   /* server: the program has not answered; client: nothing has come */
+    FETCH_MOVING,  /* segments are coming or going */
+    FETCH_COMPLETE /* client: the event was posted; server: everything is out */
+};
+
+struct hd_fetch {
+    struct hd_link *link; /* a reference */
+    bool client;
+    enum fetch_state state;
+    uint32_t handle;     /* the client's */
+    struct hd_list node; /* client: link->tx_fetches; server: link->tx_replies */
+    struct hd_event_node event;
+    hd_queue *queue;
+    uint64_t offset, length;
+    uint16_t service_length, name_length;
+    bool in_table; /* client: the final answer has not come; server: in link->served */
+    bool released; /* client: the program gave up the handle */
+    bool cancelled;
+    int error;
+    char cause[HD_CAUSE_MAX];
+
+    /* client */
+    hd_buf *into;
+    size_t total, announced, received; /* bytes */
+    unsigned moving;                   /* rendezvous under way */
+
+    /* server */
+    struct hd_list in_served;
+    hd_buf *chunk; /* read and not yet sent */
+    size_t chunk_offset, chunk_length, sent;
+    unsigned inflight;
+    int file; /* -1: none */
+    uint64_t file_offset;
+    bool io_busy;
+    struct hd_list io_node;
+    char text[]; /* service, 0, name */
+};
+
+struct hd_fetch *hd_fetch_create(struct hd_link *link, bool client, const void *service, size_t service_length,
+                                 const void *name, size_t name_length);
+/* Not under the link's lock: this may be its last reference. */
+void hd_fetch_destroy(struct hd_fetch *fetch);
+/* By code that holds a reference of its own on the link. */
+void hd_fetch_destroy_locked(struct hd_fetch *fetch);
+
+/* Server: the request is off the link's books. */
+void hd_fetch_end_served(struct hd_fetch *fetch);
+/* Server: what is ready shall go. */
+void hd_fetch_answer(struct hd_fetch *fetch);
+void hd_fetch_transmit_replies(struct hd_link *link);
+/* Has the next piece of a file read, unless enough is under way or the fetch has ended. */
+void hd_fetch_read_ahead(struct hd_fetch *fetch);
+
+#endif

@@ -1,0 +1,44 @@
+# howdah template: a site's configuration out of templates.
+
+load tree
+
+setup_file() { find_built_tree; }
+
+setup() { OUT=$BATS_TEST_TMPDIR/conf; }
+
+@test "the list has every template, each with a word on it" {
+    run -0 "$TREE/bin/howdah" template list
+    [ "${#lines[@]}" -eq "$(find "$TREE/share/conf-templates" -mindepth 1 -type d | wc -l)" ]
+    run ! grep -vE '^  [a-z-]+ +[A-Za-z].{10}' <<<"$output"
+}
+
+@test "the default configuration, templates over it, properties over them" {
+    # shellcheck disable=SC2016 # Hadoop's variable
+    "$TREE/bin/howdah" template write "$OUT" cluster rpc-required --set namenode=nn --set resourcemanager=rm --set 'hdfs=${local}/h' \
+        --set yarn=/y --workers a,b -D dfs.replication=2 -D 'a.b=<&>' -D hadoop.rdma.rpc.required=false
+    xmllint --noout "$OUT"/*-site.xml
+    value() { xmllint --xpath "string((//property[name='$2'])[last()]/value)" "$OUT/$1-site.xml"; }
+    [ "$(value core fs.defaultFS)" = hdfs://nn:8020 ]
+    [ "$(value core hadoop.rdma.rpc.required)" = false ]
+    [ "$(value core a.b)" = '<&>' ]
+    # shellcheck disable=SC2016
+    [ "$(value hdfs dfs.datanode.data.dir)" = 'file://${local}/h/data' ]
+    [ "$(value hdfs dfs.replication)" = 2 ]
+    [ "$(value yarn yarn.nodemanager.aux-services)" = mapreduce_shuffle ]
+    [ "$(xargs <"$OUT/slaves")" = 'a b' ]
+    [ -e "$OUT/log4j.properties" ]
+}
+
+@test "mistakes are named and leave nothing" {
+    fails_with 'asks for namenode' "$TREE/bin/howdah" template write "$OUT" cluster
+    fails_with "no template 'none'" "$TREE/bin/howdah" template write "$OUT" none
+    fails_with '-D dfs.replication is not NAME=VALUE' "$TREE/bin/howdah" template write "$OUT" plain -D dfs.replication
+    fails_with '--nonsense' "$TREE/bin/howdah" template write "$OUT" plain --nonsense
+    mkdir "$BATS_TEST_TMPDIR/one"
+    echo '<configuration><property><name>a</name><value>b</value></property></configuration>' >"$BATS_TEST_TMPDIR/one/core-site.xml"
+    fails_with 'a line of its own' "$TREE/bin/howdah" template write "$OUT" "$BATS_TEST_TMPDIR/one"
+    [ -z "$(find "$BATS_TEST_TMPDIR" -name 'conf*')" ]
+    mkdir "$OUT"
+    touch "$OUT/mine"
+    fails_with 'is not an empty folder' "$TREE/bin/howdah" template write "$OUT" plain
+}
