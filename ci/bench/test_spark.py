@@ -1,7 +1,5 @@
-"""Tests of spark.py."""
+"""Tests of how the Spark benchmark's samples become rows."""
 
-import json
-import os
 import tempfile
 import unittest
 
@@ -9,33 +7,36 @@ import report
 import spark
 
 
-def task(wait, gc, remote):
-    read = {"Fetch Wait Time": wait, "Remote Bytes Read": remote}
-    return {"Event": "SparkListenerTaskEnd", "Task Metrics": {"Shuffle Read Metrics": read, "JVM GC Time": gc}}
+def sample(side, job, seconds, wait, gc=1.0, remote=10.0, executors=2):
+    values = {"seconds": seconds, "wait": wait, "gc": gc, "remoteMb": remote}
+    return {"side": side, "round": 1, "job": job, "executors": executors, "values": values}
 
 
 class SparkTest(unittest.TestCase):
-    def test_sums_over_tasks(self):
-        events = [{"Event": "SparkListenerJobStart"}, task(1500, 200, 2**20), task(500, 100, 2**21)]
-        events.append({"Event": "SparkListenerTaskEnd", "Task Metrics": None})  # of a task that failed
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "events")
-            with open(path, "w") as file:
-                file.writelines(json.dumps(event) + "\n" for event in events)
-            self.assertEqual(spark.task_sums(path), {"wait": 2.0, "gc": 0.30000000000000004, "mb": 3.0})
-
-    def test_rows_and_targets(self):
+    def rows(self, samples):
         result = report.Report("spark", "stock", tempfile.gettempdir())
-        figures = {
-            "GroupBy 2 seconds": {"ours": [7, 8, 9], "stock": [10, 11, 12]},
-            "GroupBy 2 wait": {"ours": [1.0], "stock": [1.5]},
-            "GroupBy 2 gc": {"ours": [0.0], "stock": [1.5]},
-            "GroupBy 2 mb": {"ours": [1.0], "stock": [1.0]},
-        }
-        spark.add_rows(result, figures)
-        self.assertEqual([row["measure"] for row in result.rows], ["time", "fetch wait"])
-        self.assertEqual([row["met"] for row in result.rows], [True, False])
-        self.assertEqual(result.rows[0]["case"], "GroupBy, 2 ex.")
+        spark.add_rows(result, samples)
+        return {(row["measure"], row["case"]): row for row in result.rows}
+
+    def test_rounds_are_put_together_and_compared_with_what_is_asked(self):
+        ours = [sample("ours", "GroupBy", seconds, 1.0) for seconds in (7, 8, 9)]
+        stock = [sample("reference", "GroupBy", seconds, 1.5) for seconds in (10, 11, 12)]
+        rows = self.rows(ours + stock)
+        self.assertEqual([8, 11], [rows["time", "GroupBy, 2 ex."][side] for side in ("ours", "reference")])
+        self.assertTrue(rows["time", "GroupBy, 2 ex."]["met"])
+        self.assertFalse(rows["fetch wait", "GroupBy, 2 ex."]["met"])
+        self.assertEqual(
+            ["missed: fetch wait, GroupBy, 2 ex.: 1.50 times better than stock, asked for 2.00"], spark.missed(rows.values())
+        )
+
+    def test_what_was_too_short_to_be_seen_counts_as_a_tick(self):
+        rows = self.rows([sample("ours", "SortBy", 1, 0.0), sample("reference", "SortBy", 2, 0.5)])
+        self.assertEqual(500, rows["fetch wait", "SortBy, 2 ex."]["ratio"])
+
+    def test_a_run_that_moved_nothing_is_no_measurement(self):
+        spark.check([sample("ours", "SortBy", 1, 1), sample("ours", "SortBy", 1, 1, remote=0.0, executors=1)])
+        with self.assertRaisesRegex(SystemExit, "SortBy with 2 executors, ours"):
+            spark.check([sample("ours", "SortBy", 1, 1, remote=0.0)])
 
 
 if __name__ == "__main__":

@@ -1,26 +1,38 @@
 #!/usr/bin/env bats
-# Spark's block transfer over the engine: real executors of a standalone cluster, whose own counters say how blocks
-# came.
+# Spark's block transfer over the engine: real executors of standalone clusters and of YARN, whose own counters say how
+# blocks came. A cluster without anything special is shared by the tests that need no other.
+
+bats_require_minimum_version 1.5.0
 
 load lib
 
 setup_file() {
     set_up_tree
-    export SPARK_LOCAL_IP=127.0.0.1
+    export SPARK_LOCAL_IP=127.0.0.1 SHARED=$BATS_FILE_TMPDIR/shared DIR=$BATS_FILE_TMPDIR/c
     export ENGINE='--conf spark.shuffle.rdma.enabled=true'
     export FORCED="$ENGINE --conf spark.shuffle.rdma.transport=shm"
+    PIDS=()
+    standalone "$SHARED"
+    export SHARED_PIDS="${PIDS[*]}" SHARED_MASTER=$MASTER
 }
 
 setup() {
     set_up_tree
     PIDS=()
-    WORK=$BATS_TEST_TMPDIR/work
-    mkdir -p "$WORK"
+    WORK=$SHARED MASTER=$SHARED_MASTER
+    OUT=$BATS_TEST_TMPDIR
 }
 
-teardown() {
-    if [ ${#PIDS[@]} -gt 0 ]; then kill "${PIDS[@]}" 2>/dev/null || true; fi
+teardown() { stop_daemons ${PIDS[@]+"${PIDS[@]}"}; }
+
+teardown_file() {
+    set_up_tree
+    # shellcheck disable=SC2086 # numbers
+    stop_daemons ${SHARED_PIDS:-}
+    if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
 }
+
+stop_daemons() { (($# == 0)) || kill "$@" 2>/dev/null || true; }
 
 # daemon NAME CLASS ARGUMENT...: in the background, its output in $WORK/NAME.log.
 daemon() {
@@ -28,17 +40,19 @@ daemon() {
     PIDS+=($!)
 }
 
-# standalone [VARIABLE=VALUE]: a master and two workers of one core; the variable is the second worker's only.
+# standalone FOLDER [VARIABLE=VALUE]: a master and two workers of one core; the variable is the second worker's only.
 standalone() {
     local port
+    WORK=$1
+    mkdir -p "$WORK"
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     MASTER=spark://127.0.0.1:$port
     daemon master org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0
     wait_until 120 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
     worker 1
-    (($# == 0)) || export "${1?}"
+    (($# == 1)) || export "${2?}"
     worker 2
-    (($# == 0)) || unset "${1%%=*}"
+    (($# == 1)) || unset "${2%%=*}"
     wait_until 120 both_workers
 }
 
@@ -49,52 +63,124 @@ worker() {
 
 both_workers() { [ "$(grep -c 'Registering worker' "$WORK/master.log")" -ge 2 ]; }
 
-# submit JOB ARGUMENT...: with the words of $OPTIONS.
+# submit JOB ARGUMENT...: with the words of $OPTIONS. The application is $APP afterwards.
 submit() {
+    local status=0
     # shellcheck disable=SC2086 # words
     "$TREE/bin/spark-submit" --master "$MASTER" --executor-memory 512m --conf spark.ui.enabled=false $OPTIONS \
-        --class "io.howdah.examples.spark.$1" "$TREE"/jars/howdah-examples-*.jar "${@:2}" >"$WORK/out" 2>"$WORK/driver.log" || {
-        tail -n 50 "$WORK/driver.log"
-        return 1
-    }
-    cat "$WORK/out"
+        --class "io.howdah.examples.spark.$1" "$TREE"/jars/howdah-examples-*.jar "${@:2}" \
+        >"$OUT/out" 2>"$OUT/driver.log" 3>&- || status=$?
+    APP=$(sed -n 's/.*with app ID \(app-[-0-9]*\).*/\1/p' "$OUT/driver.log")
+    if [ "$status" -ne 0 ]; then tail -n 50 "$OUT/driver.log"; else cat "$OUT/out"; fi
+    return "$status"
 }
 
-executor_logs() { cat "$WORK"/w*/app-*/*/stderr; }
+executor_logs() { cat "$WORK"/w*/"$APP"/*/stderr; }
 
-# fetched netty|engine: blocks that executors fetched that way, by the lines they log as they end.
+# sums: of each executor that has ended, the line that it logs.
+sums() { executor_logs | grep 'Block transfer fetched'; }
+
+ended() { [ "$(sums | wc -l)" -ge "$1" ]; }
+
+# fetched netty|engine: blocks that executors fetched that way.
 fetched() {
     local column=1
     [ "$1" = engine ] || column=2
-    executor_logs | sed -nE 's/.*Block transfer fetched ([0-9]+) blocks.* and ([0-9]+) of [0-9]+ bytes over Netty.*/\1 \2/p' |
+    sums | sed -nE 's/.*fetched ([0-9]+) blocks.* and ([0-9]+) of [0-9]+ bytes over Netty.*/\1 \2/p' |
         awk -v c="$column" '{ sum += $c; lines++ } END { print lines ? sum : "no line" }'
 }
 
-ended() { [ "$(executor_logs | grep -c 'Block transfer fetched')" -ge "$1" ]; }
+# all_over_engine EXECUTORS: every block that they fetched, and there were some.
+all_over_engine() {
+    wait_until 30 ended "$1"
+    [ "$(fetched engine)" -gt 0 ]
+    [ "$(fetched netty)" -eq 0 ]
+}
 
 @test "every shuffled block of a standalone cluster comes over the engine, none over Netty" {
-    standalone
     for job in GroupByTest SortByTest; do
-        rm -rf "$WORK"/w*/app-*
         OPTIONS=$FORCED submit "$job" 6 2000 4092 5
-        wait_until 30 ended 2
-        [ "$(fetched engine)" -gt 0 ]
-        [ "$(fetched netty)" -eq 0 ]
+        all_over_engine 2
         executor_logs | grep -q 'come over .* over shm'
     done
 }
 
-@test "an executor without the engine is served over Netty, and counted" {
-    standalone HOWDAH_ENGINE=off
-    OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
-    wait_until 30 ended 1
-    [ "$(fetched netty)" -gt 0 ]
-    executor_logs | grep -q 'Block transfer uses Netty: '
-    executor_logs | grep -qE 'Block transfer fetched .* [1-9][0-9]* fallbacks'
+@test "without the option nothing of it is used" {
+    OPTIONS='' submit GroupByTest 4 500 4092 4
+    run ! grep 'Block transfer' "$OUT/driver.log"
+    run ! grep 'Block transfer' <(executor_logs)
 }
 
-@test "without the option nothing of it is used" {
-    standalone
-    OPTIONS='' submit GroupByTest 4 500 4092 4
-    run ! grep -r 'Block transfer' "$WORK" --include stderr --include driver.log
+@test "a required engine that is not there fails the application by name" {
+    for force in spark.shuffle.rdma.transport=shm spark.shuffle.rdma.required=true; do
+        OPTIONS="$ENGINE --conf $force" HOWDAH_ENGINE=off run submit GroupByTest 4 500 4092 4
+        [ "$status" -ne 0 ]
+        grep -qE "blocks have to come over the engine \(.*=(shm|true)\), which can't be used: switched off" "$OUT/driver.log"
+    done
+}
+
+@test "an executor without the engine is served over Netty, and counted; a forced one ends by name" {
+    standalone "$OUT/mixed" HOWDAH_ENGINE=off
+    OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
+    wait_until 30 ended 2
+    [ "$(fetched netty)" -gt 0 ]
+    [ "$(fetched engine)" -eq 0 ]
+    [ "$(executor_logs | grep -c 'Block transfer uses Netty: ')" -eq 1 ]
+    [ "$(sums | grep -cE ' [1-9][0-9]* fallbacks')" -eq 2 ]
+
+    OPTIONS=$FORCED submit GroupByTest 4 500 4092 4
+    executor_logs | grep -q "blocks have to come over the engine (hadoop.rdma.transport=shm), which can't be used: switched"
+    wait_until 30 ended 1
+    [ "$(fetched netty)" -eq 0 ]
+}
+
+@test "with authentication over the engine; what is to be encrypted goes over Netty or nowhere" {
+    local secret='spark.authenticate=true spark.authenticate.secret=sesame'
+    # shellcheck disable=SC2086 # words
+    SPARK_DAEMON_JAVA_OPTS=$(printf -- '-D%s ' $secret)
+    export SPARK_DAEMON_JAVA_OPTS
+    standalone "$OUT/secret"
+    # shellcheck disable=SC2086 # words
+    secret=$(printf -- '--conf %s ' $secret)
+    OPTIONS="$FORCED $secret" submit GroupByTest 4 500 4092 4
+    all_over_engine 2
+
+    secret+=' --conf spark.authenticate.enableSaslEncryption=true'
+    OPTIONS="$ENGINE $secret" submit GroupByTest 4 500 4092 4
+    wait_until 30 ended 2
+    [ "$(fetched engine)" -eq 0 ]
+    [ "$(fetched netty)" -gt 0 ]
+    [ "$(executor_logs | grep -c 'Block transfer uses Netty: .*asks for encryption')" -eq 2 ]
+    OPTIONS="$FORCED $secret" run submit GroupByTest 4 500 4092 4
+    [ "$status" -ne 0 ]
+    grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
+}
+
+# on_yarn OPTION...: GroupByTest, every block of which has to come over the engine; its containers' output is in
+# $OUT/containers afterwards.
+on_yarn() {
+    local before
+    before=$(yarn_sums | wc -l)
+    # shellcheck disable=SC2086 # words
+    with "$DIR" spark-submit --master yarn --num-executors 2 --executor-memory 512m --driver-memory 512m \
+        --conf spark.ui.enabled=false --conf spark.shuffle.rdma.memory.limit=256m $FORCED "$@" \
+        --class io.howdah.examples.spark.GroupByTest "$TREE"/jars/howdah-examples-*.jar 6 1000 4092 5 \
+        >"$OUT/out" 2>"$OUT/driver.log" 3>&-
+    both_ended() { [ "$(yarn_sums | wc -l)" -ge $((before + 2)) ]; }
+    wait_until 60 both_ended
+    yarn_sums | grep -qE 'fetched [1-9][0-9]* blocks of .* and 0 of 0 bytes over Netty'
+    run ! grep -E 'and [1-9][0-9]* of [0-9]* bytes over Netty' <(yarn_sums)
+}
+
+yarn_logs() { find "$DIR/logs" -name stderr -path '*container_*' -exec cat {} +; }
+
+yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
+
+@test "on YARN, in client mode and with authentication in cluster mode" {
+    cluster start --dir "$DIR" --datanodes 1 --nodemanagers 1 --no-history --memory 4g
+    on_yarn
+    grep -q 'GroupByTest: ' "$OUT/out"
+    grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine' "$OUT/driver.log"
+    on_yarn --deploy-mode cluster --conf spark.authenticate=true
+    yarn_logs | grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine'
 }

@@ -1,12 +1,13 @@
 package io.howdah.bench;
 
 import io.howdah.bench.rpc.RpcBench;
+import io.howdah.bench.spark.SparkBench;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** {@code howdah bench}: benchmarks of what this distribution changes. */
-@Command(name = "howdah bench", description = "Measures what this distribution changes.", subcommands = RpcBench.class,
-    synopsisSubcommandLabel = "BENCHMARK")
+@Command(name = "howdah bench", description = "Measures what this distribution changes.",
+    subcommands = {RpcBench.class, SparkBench.class}, synopsisSubcommandLabel = "BENCHMARK")
 public final class BenchCommand {
   private BenchCommand() {}
 

@@ -71,7 +71,7 @@ final class BlockFetch {
   private Throwable cause(IOException failure) {
     boolean refused = failure instanceof EngineException && !(failure instanceof LinkException)
         && !(failure instanceof MemoryLimitException) && ((EngineException) failure).errno() != EBUSY
-        && ((EngineException) failure).errno() != ClientSession.ESTALE;
+        && !ClientSession.isOutlived(failure);
     String text = "the fetch from " + session.link().peer() + " failed: " + failure.getMessage();
     return refused ? new RuntimeException(text, failure) : new IOException(text, failure);
   }

@@ -17,6 +17,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.BlockDataManager;
 import org.slf4j.Logger;
 
@@ -32,6 +33,7 @@ final class BlockServer implements EventHandler, Closeable {
   private static final int CONTROL_WAITING = 1024;
   private static final int EBUSY = 16;
   private static final long JOIN_MILLIS = 5000;
+  private static final AtomicInteger SERVICES = new AtomicInteger();
 
   private final EventQueue events;
   private final Service service;
@@ -47,9 +49,9 @@ final class BlockServer implements EventHandler, Closeable {
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean stopped;
 
-  /** What peers call the service of the process that listens on a port. */
-  static String serviceName(int port) {
-    return "spark.blocks." + port;
+  /** A name for a service, told to clients as they greet: a process may have several, one after the other. */
+  static String newName() {
+    return "spark.blocks." + SERVICES.incrementAndGet();
   }
 
   BlockServer(Engine engine, RdmaBlockTransferService of, BlockDataManager blocks, Handshake handshake)
@@ -70,7 +72,7 @@ final class BlockServer implements EventHandler, Closeable {
       threads.add(daemon(this::handle, "rdma-block-handler-" + i));
     }
     threads.forEach(Thread::start);
-    this.service = engine.listen(serviceName(of.port()), events, null);
+    this.service = engine.listen(of.serviceName(), events, null);
   }
 
   private static Thread daemon(Runnable work, String name) {

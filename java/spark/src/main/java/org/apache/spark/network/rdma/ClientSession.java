@@ -7,6 +7,7 @@ import io.howdah.engine.Fetch;
 import io.howdah.engine.FetchListener;
 import io.howdah.engine.FetchParams;
 import io.howdah.engine.Link;
+import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -151,12 +152,18 @@ final class ClientSession {
     public void failed(Fetch fetch, IOException cause) {
       ended();
       metrics.failures.inc();
-      if (cause instanceof EngineException && ((EngineException) cause).errno() == ESTALE) {
+      if (isOutlived(cause)) {
         outlived();
       }
       request.failed(cause);
       pump();
     }
+  }
+
+  /** Whether the service does not know the session any more, or is no more itself. */
+  static boolean isOutlived(IOException cause) {
+    return cause instanceof NoSuchServiceException
+        || cause instanceof EngineException && ((EngineException) cause).errno() == ESTALE;
   }
 
   private synchronized void outlived() {

@@ -28,16 +28,25 @@ import org.apache.spark.network.server.TransportServerBootstrap;
  * handler of Spark does, reads no more than these, and hands everything that is not a greeting on. Thread-safe.
  */
 final class Greeter implements TransportServerBootstrap {
-  private static final int THREADS = 16;
+  /** Each takes one greeting at a time, and ends when idle: so many slow ones hold up nobody. */
+  private static final int THREADS = 256;
   private static final int WAITING = 4096;
+  private static final int GREETING_TIMEOUT = 10_000;
+  /** The same when all threads are taken and others wait. */
+  private static final int CROWDED_TIMEOUT = 3000;
   private static final String NAME = "howdah greeting";
 
   private final Engine engine;
+  private final String service;
+  private final RdmaBlockMetrics metrics;
   private final Method javaChannel;
   private final ThreadPoolExecutor threads;
 
-  Greeter(Engine engine) {
+  /** @param service what clients are told to open streams to and fetch from */
+  Greeter(Engine engine, String service, RdmaBlockMetrics metrics) {
     this.engine = engine;
+    this.service = service;
+    this.metrics = metrics;
     try {
       javaChannel = AbstractNioChannel.class.getDeclaredMethod("javaChannel"); // Netty has no public way to it
       javaChannel.setAccessible(true);
@@ -131,9 +140,11 @@ final class Greeter implements TransportServerBootstrap {
 
     private void greet(ChannelHandlerContext context, ByteBuffer prefix) {
       context.channel().config().setAutoRead(false);
+      metrics.greetings.inc();
       try {
         threads.execute(() -> answer(context, prefix));
       } catch (RejectedExecutionException e) {
+        metrics.greetingsFailed.inc();
         RdmaBlockTransferService.LOG.warn("Too many greetings at a time: closing {}", context.channel());
         context.close();
       }
@@ -142,18 +153,21 @@ final class Greeter implements TransportServerBootstrap {
     private void answer(ChannelHandlerContext context, ByteBuffer prefix) {
       try {
         SocketChannel socket = (SocketChannel) javaChannel.invoke(context.channel());
-        Greeting greeting = engine.accept(socket, prefix, 0);
+        int timeout = threads.getQueue().isEmpty() ? GREETING_TIMEOUT : CROWDED_TIMEOUT;
+        Greeting greeting = engine.accept(socket, prefix, timeout, service);
         if (greeting.isLinked()) {
           greeting.link().close(); // the client's first stream holds it
           context.close(); // the engine has the connection by a descriptor of its own
           return;
         }
+        metrics.greetingsFailed.inc();
         RdmaBlockTransferService.LOG.info("{} goes on over Netty: {}", context.channel(), greeting.reason());
         context.executor().execute(() -> {
           handOn(context, greeting.unread());
           context.channel().config().setAutoRead(true);
         });
       } catch (IOException | IllegalAccessException | InvocationTargetException | RuntimeException e) {
+        metrics.greetingsFailed.inc();
         RdmaBlockTransferService.LOG.info("Closing {}, whose greeting failed: {}", context.channel(), e.toString());
         context.close();
       }
@@ -161,6 +175,7 @@ final class Greeter implements TransportServerBootstrap {
 
     private void handOn(ChannelHandlerContext context, ByteBuffer bytes) {
       sizes.wanted = 0;
+      metrics.nettyConnections.inc();
       context.pipeline().remove(this);
       if (bytes.hasRemaining()) {
         context.fireChannelRead(Unpooled.copiedBuffer(bytes));

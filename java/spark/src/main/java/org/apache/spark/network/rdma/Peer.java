@@ -9,6 +9,7 @@ import io.howdah.engine.LinkException;
 import io.howdah.engine.NoSuchServiceException;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.net.SocketTimeoutException;
 import java.nio.channels.SocketChannel;
 import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
@@ -18,6 +19,9 @@ import java.util.concurrent.locks.ReentrantLock;
  * connects, others wait meanwhile, as with Netty's clients. Thread-safe.
  */
 final class Peer {
+  /** So often in a row links may be closed as we come. */
+  private static final int GREETINGS = 3;
+
   private final BlockClient client;
   private final String host;
   private final int port;
@@ -26,6 +30,8 @@ final class Peer {
   private volatile long plainUntil;
   private volatile boolean plain;
   private boolean said;
+  /** What the server calls its block transfer, as it last said; "" before. */
+  private String service = "";
 
   Peer(BlockClient client, String host, int port) {
     this.client = client;
@@ -62,20 +68,33 @@ final class Peer {
   }
 
   private ClientSession connect() throws IOException {
-    try {
-      Optional<Link> known = client.engine().findLink(toString());
-      if (known.isPresent()) {
-        try {
-          return open(known.get());
-        } catch (EngineClosedException | LinkException e) {
-          RdmaBlockTransferService.LOG.debug("The link to {} was closed meanwhile", this, e);
+    ClientSession again = openKnown();
+    for (int retired = 0; again == null; retired++) {
+      try {
+        Link link = greet();
+        return link == null ? null : open(link);
+      } catch (EngineClosedException e) { // the link was idle, and was closed as we came
+        if (retired == GREETINGS || !client.engine().isOpen()) {
+          throw e;
         }
+      } catch (NoSuchServiceException e) {
+        return withoutEngine("its process has no block transfer over the engine on this port");
       }
-      Link link = greet();
-      return link == null ? null : open(link);
-    } catch (NoSuchServiceException e) {
-      return withoutEngine("its process has no block transfer over the engine on this port");
     }
+    return again;
+  }
+
+  /** A session over the link that is there, or null: then to greet says how things are now. */
+  private ClientSession openKnown() throws IOException {
+    Optional<Link> known = service.isEmpty() ? Optional.empty() : client.engine().findLink(toString());
+    if (known.isPresent()) {
+      try {
+        return open(known.get());
+      } catch (EngineClosedException | LinkException | NoSuchServiceException e) {
+        RdmaBlockTransferService.LOG.debug("The link to {} was closed meanwhile", this, e);
+      }
+    }
+    return null;
   }
 
   private Link greet() throws IOException {
@@ -84,13 +103,19 @@ final class Peer {
       Greeting greeting;
       try {
         greeting = client.engine().connect(socket, toString(), 0);
-      } catch (EngineException e) {
-        // An old server closes a connection that begins with our magic.
+      } catch (EngineException | SocketTimeoutException e) {
+        // An old server closes a connection that begins with our magic; what it does not understand it may leave be.
         withoutEngine(e.getMessage());
         return null;
       }
       if (!greeting.isLinked()) {
         withoutEngine(greeting.reason());
+        return null;
+      }
+      service = greeting.service();
+      if (service.isEmpty()) {
+        greeting.link().close();
+        withoutEngine("who answers there says nothing of block transfer");
         return null;
       }
       return greeting.link();
@@ -114,7 +139,6 @@ final class Peer {
   private ClientSession open(Link link) throws IOException {
     EngineStream stream = null;
     try {
-      String service = BlockServer.serviceName(port);
       stream = link.open(service);
       stream.readTimeout(client.timeoutMillis()).writeTimeout(client.timeoutMillis());
       stream.interruptible(false); // a task that is killed must not take the session of all others with it

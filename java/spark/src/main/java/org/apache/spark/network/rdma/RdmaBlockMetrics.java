@@ -25,6 +25,10 @@ final class RdmaBlockMetrics implements Source {
   /** Sessions with peers, and peers that do not take our greeting. */
   final Counter sessions = registry.counter("engine.sessions");
   final Counter fallbacks = registry.counter("fallbacks");
+  /** Greetings that the server saw, those without a link, and connections that Netty served. */
+  final Counter greetings = registry.counter("served.greetings");
+  final Counter greetingsFailed = registry.counter("served.greetings.failed");
+  final Counter nettyConnections = registry.counter("served.netty.connections");
   /** What was served. */
   final Counter servedBlocks = registry.counter("served.blocks");
   final Counter servedBytes = registry.counter("served.bytes");

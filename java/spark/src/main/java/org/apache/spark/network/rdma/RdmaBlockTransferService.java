@@ -8,7 +8,6 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
-import org.apache.spark.SparkEnv;
 import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.netty.NettyBlockTransferService;
@@ -22,8 +21,6 @@ import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.StorageLevel;
 import org.apache.spark.util.ThreadUtils;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import scala.collection.immutable.List;
 import scala.concurrent.Future;
 import scala.concurrent.Promise;
@@ -35,10 +32,10 @@ import scala.runtime.BoxedUnit;
  * Spark's block transfer service with the engine in front: blocks of peers that take our greeting come over it, blocks
  * of others over Netty, which this also is. SparkEnv makes one by {@link #create}. Thread-safe.
  */
-public class RdmaBlockTransferService extends NettyBlockTransferService {
-  static final Logger LOG = LoggerFactory.getLogger("io.howdah.spark");
+public class RdmaBlockTransferService extends CountedBlockTransferService {
   private static final int HANDLERS_MAX = 4;
   private static final int UPLOAD_THREADS = 16;
+  private static final String EXTERNAL_SERVICE = "spark.shuffle.service.enabled";
 
   private final RdmaBlockConf options;
   private final Engine engine;
@@ -46,15 +43,12 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
   private final SecurityManager security;
   private final JavaSerializer serializer;
   private final TransportConf transport;
-  private final RdmaBlockMetrics metrics = new RdmaBlockMetrics();
+  private final String serviceName = BlockServer.newName();
   private final Greeter greeter;
   private BlockClient client;
   private BlockServer server;
   private ExecutorService uploads;
   private final AtomicBoolean closed = new AtomicBoolean();
-  private final AtomicBoolean summed = new AtomicBoolean();
-  /** A standalone worker kills its executors, often before they have closed anything. */
-  private final Thread atExit = new Thread(this::sum, "rdma-block-summary");
 
   RdmaBlockTransferService(SparkConf conf, SecurityManager security, String bindAddress, String host, int port,
       int cores, Engine engine) {
@@ -65,8 +59,8 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
     this.security = security;
     this.serializer = new JavaSerializer(conf);
     this.transport = SparkTransportConf.fromSparkConf(conf, "shuffle", cores);
-    this.greeter = new Greeter(engine);
-    metrics.watch(engine);
+    this.greeter = new Greeter(engine, serviceName, metrics());
+    metrics().watch(engine);
   }
 
   /**
@@ -87,7 +81,7 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
         Engine engine = Engine.acquire(new RdmaBlockConf(conf).engine());
         LOG.info("Block transfer over {}, {}", Engine.description(), engine.affinity());
         ContainerMemory.account(conf, JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT)));
-        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, engine);
+        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, engine).sayWhatIsLeftOut();
       } catch (EngineUnavailableException e) {
         obstacle = e.getMessage();
       } catch (IOException e) {
@@ -98,8 +92,7 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
       throw new IllegalStateException("blocks have to come over the engine (" + RdmaBlockConf.origin(conf)
           + "), which can't be used: " + obstacle);
     }
-    LOG.warn("Block transfer uses Netty: {}", obstacle);
-    return new NettyBlockTransferService(conf, security, bindAddress, host, port, cores);
+    return withoutEngine(new CountedBlockTransferService(conf, security, bindAddress, host, port, cores), obstacle);
   }
 
   /** One process, so there is nobody to talk to. */
@@ -113,10 +106,21 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
       return "spark.authenticate.enableSaslEncryption or spark.network.sasl.serverAlwaysEncrypt asks for encryption, "
           + "which the engine does not do";
     }
+    if (conf.getBoolean(EXTERNAL_SERVICE, false) && RdmaBlockConf.isRequired(conf)) {
+      return EXTERNAL_SERVICE + " is true, and the external shuffle service serves over Netty only";
+    }
     if (!conf.get("spark.shuffle.io.mode", "NIO").equalsIgnoreCase("NIO")) {
       return "spark.shuffle.io.mode is not NIO";
     }
     return null;
+  }
+
+  private RdmaBlockTransferService sayWhatIsLeftOut() {
+    if (configuration.getBoolean(EXTERNAL_SERVICE, false)) {
+      LOG.warn("Shuffle files come over Netty: the external shuffle service serves them ({})", EXTERNAL_SERVICE);
+      metrics().fallbacks.inc();
+    }
+    return this;
   }
 
   // What the parts ask for.
@@ -125,8 +129,8 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
     return options;
   }
 
-  RdmaBlockMetrics metrics() {
-    return metrics;
+  String serviceName() {
+    return serviceName;
   }
 
   JavaSerializer serializer() {
@@ -161,11 +165,7 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
     } catch (IOException e) {
       throw new IllegalStateException("block transfer over the engine can't start: " + e.getMessage(), e);
     }
-    Runtime.getRuntime().addShutdownHook(atExit);
     uploads = ThreadUtils.newDaemonCachedThreadPool("rdma-block-upload", UPLOAD_THREADS, 60);
-    if (SparkEnv.get() != null && SparkEnv.get().metricsSystem() != null) {
-      SparkEnv.get().metricsSystem().registerSource(metrics);
-    }
   }
 
   /** What Spark's server looks at connections with; a hook of the patched super class calls it. Ours comes first. */
@@ -177,7 +177,7 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
   public void fetchBlocks(String host, int port, String execId, String[] blocks, BlockFetchingListener listener) {
     try {
       if (client.peer(host, port).isPlain()) { // Netty's own retries are enough
-        super.fetchBlocks(host, port, execId, blocks, new NettyListener(listener));
+        super.fetchBlocks(host, port, execId, blocks, listener);
         return;
       }
       RetryingBlockFetcher.BlockFetchStarter starter = (some, hears) -> start(host, port, execId, some, hears);
@@ -200,28 +200,7 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
     if (session != null) {
       BlockFetch.start(session, client, blocks, listener);
     } else {
-      super.fetchBlocks(host, port, execId, blocks, new NettyListener(listener));
-    }
-  }
-
-  /** Counts what comes over Netty. */
-  private final class NettyListener implements BlockFetchingListener {
-    private final BlockFetchingListener listener;
-
-    NettyListener(BlockFetchingListener listener) {
-      this.listener = listener;
-    }
-
-    @Override
-    public void onBlockFetchSuccess(String block, ManagedBuffer data) {
-      metrics.nettyBlocks.inc();
-      metrics.nettyBytes.inc(data.size());
-      listener.onBlockFetchSuccess(block, data);
-    }
-
-    @Override
-    public void onBlockFetchFailure(String block, Throwable cause) {
-      listener.onBlockFetchFailure(block, cause);
+      super.fetchBlocks(host, port, execId, blocks, listener);
     }
   }
 
@@ -232,14 +211,13 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
     try {
       ClientSession session = client.peer(host, port).session();
       if (session == null) {
-        metrics.nettyUploads.inc();
         return super.uploadBlock(host, port, execId, block, data, level, type);
       }
       Upload upload = new Upload(block, data, level, type, serializer);
       uploads.execute(() -> {
         try {
           upload.send(session, timeoutMillis());
-          metrics.uploads.inc();
+          metrics().uploads.inc();
           result.success(BoxedUnit.UNIT);
         } catch (IOException | RuntimeException e) {
           LOG.error("Block {} could not be sent to {}:{}", block, host, port, e);
@@ -268,18 +246,6 @@ public class RdmaBlockTransferService extends NettyBlockTransferService {
     if (server != null) {
       server.close();
     }
-    sum();
-    try {
-      Runtime.getRuntime().removeShutdownHook(atExit);
-    } catch (IllegalStateException e) {
-      LOG.debug("the process is about to end", e);
-    }
     engine.close();
-  }
-
-  private void sum() {
-    if (summed.compareAndSet(false, true)) {
-      LOG.info("Block transfer {}", metrics);
-    }
   }
 }

@@ -67,6 +67,25 @@ class RdmaBlockConfTest {
   }
 
   @Test
+  void theExternalShuffleServiceIsNoSecretDetour() {
+    String[] options = {"spark.ib.enabled=true", "spark.shuffle.service.enabled=true",
+        "spark.shuffle.rdma.required=true"};
+    assertThatThrownBy(() -> create(options)).isInstanceOf(IllegalStateException.class)
+        .hasMessageContaining("spark.shuffle.service.enabled is true");
+    RdmaBlockTransferService service = (RdmaBlockTransferService) create(options[0], options[1]);
+    assertThat(service.metrics().fallbacks.getCount()).isEqualTo(1);
+    service.close();
+  }
+
+  @Test
+  void whatCannotUseTheEngineCountsAsOneFallback() {
+    NettyBlockTransferService service = create("spark.ib.enabled=true", "spark.shuffle.io.mode=EPOLL");
+    assertThat(service).isInstanceOfSatisfying(CountedBlockTransferService.class,
+        counted -> assertThat(counted.metrics().fallbacks.getCount()).isEqualTo(1));
+    assertThat(create()).isNotInstanceOf(CountedBlockTransferService.class);
+  }
+
+  @Test
   void onYarnTheContainersGrowByTheLimit() {
     SparkConf conf = TestService.conf("spark.master=yarn", "spark.executor.id=driver", "spark.executor.memory=8g");
     ContainerMemory.account(conf, 256 << 20);

@@ -225,6 +225,27 @@ class RdmaBlockTransferTest {
   }
 
   @Test
+  void aServiceThatTookThePlaceOfAnotherIsFoundOverTheSameLink() throws Exception {
+    client = TestService.rdma(REQUIRED);
+    try (Engine process = TestService.process()) {
+      server = TestService.in(process, 0, REQUIRED);
+      int port = server.port();
+      server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+      Fetched.of(client, server, "rdd_1_1").release();
+      server.close();
+      server = TestService.in(process, port, REQUIRED);
+      assertThat(server.port()).isEqualTo(port);
+      server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 2)));
+      Fetched fetched = Fetched.of(client, server, "rdd_1_1");
+      assertThat(fetched.read("rdd_1_1")).isEqualTo(bytes(1000, 2));
+      fetched.release();
+      assertThat(client.engine.counters().get(Counter.LINKS_OPENED)).isEqualTo(1);
+      assertThat(client.rdma.metrics().sessions.getCount()).isEqualTo(2);
+      server.close();
+    }
+  }
+
+  @Test
   void aSilentPeerLosesItsLink() throws Exception {
     start(REQUIRED, "spark.shuffle.io.maxRetries=0", "spark.shuffle.io.connectionTimeout=5s");
     server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));

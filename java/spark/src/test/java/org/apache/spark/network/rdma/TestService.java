@@ -1,5 +1,7 @@
 package org.apache.spark.network.rdma;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import io.howdah.engine.Engine;
 import io.howdah.engine.EngineConf;
 import io.howdah.engine.EngineOption;
@@ -34,29 +36,44 @@ final class TestService implements BlockDataManager, AutoCloseable {
   final RdmaBlockTransferService rdma;
   final NettyBlockTransferService service;
 
-  private TestService(SparkConf conf, Engine engine) throws Exception {
+  private TestService(SparkConf conf, Engine engine, int port) throws Exception {
     this.engine = engine;
     SecurityManager security = new SecurityManager(conf, Option.empty());
-    rdma = engine == null ? null : new RdmaBlockTransferService(conf, security, HOST, HOST, 0, 2, engine);
-    service = engine == null ? new NettyBlockTransferService(conf, security, HOST, HOST, 0, 2) : rdma;
+    rdma = engine == null ? null : new RdmaBlockTransferService(conf, security, HOST, HOST, port, 2, engine);
+    service = engine == null ? new NettyBlockTransferService(conf, security, HOST, HOST, port, 2) : rdma;
     service.init(this);
   }
 
   /** Over shared memory. @param options engine options after "engine.", else Spark's */
   static TestService rdma(String... options) throws Exception {
-    EngineConf engine = new EngineConf().set(EngineOption.TRANSPORT, "shm").environment(false);
+    EngineConf engine = engineConf();
     for (String option : options) {
       if (option.startsWith("engine.")) {
         String[] parts = option.substring("engine.".length()).split("=", 2);
         engine.set(EngineConf.PREFIX + parts[0], parts[1], "the test");
       }
     }
-    return new TestService(conf(options), Engine.create(engine));
+    return new TestService(conf(options), Engine.create(engine), 0);
+  }
+
+  private static EngineConf engineConf() {
+    return new EngineConf().set(EngineOption.TRANSPORT, "shm").environment(false);
+  }
+
+  /** An engine that services come and go in, as in a process that lives longer than they do. */
+  static Engine process() throws Exception {
+    return Engine.acquire(engineConf());
+  }
+
+  /** A service in that. @param port 0 for any */
+  static TestService in(Engine process, int port, String... options) throws Exception {
+    assertThat(process.isOpen()).isTrue();
+    return new TestService(conf(options), Engine.acquire(engineConf()), port);
   }
 
   /** Stock Spark's. */
   static TestService netty(String... options) throws Exception {
-    return new TestService(conf(options), null);
+    return new TestService(conf(options), null, 0);
   }
 
   static SparkConf conf(String... options) {
