@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
-.PHONY: bench-engine bench-hdfs bench-rpc bench-stock deb rpm repo test-packages package-table clean
+.PHONY: bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ bench-hdfs: stock ## compare HDFS over the engine with stock Hadoop's, build/ben
 
 bench-rpc: stock ## compare RPC over the engine with stock Hadoop's, build/bench/rpc.json
 	@ci/bench-rpc
+
+bench-spark: stock ## compare Spark's shuffles over the engine with stock Spark's, build/bench/spark.json
+	@ci/bench-spark
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock

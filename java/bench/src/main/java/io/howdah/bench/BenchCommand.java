@@ -2,12 +2,13 @@ package io.howdah.bench;
 
 import io.howdah.bench.hdfs.HdfsBench;
 import io.howdah.bench.rpc.RpcBench;
+import io.howdah.bench.spark.SparkBench;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 
 /** {@code howdah bench}: benchmarks of what this distribution changes. */
 @Command(name = "howdah bench", description = "Measures what this distribution changes.",
-    subcommands = {HdfsBench.class, RpcBench.class}, synopsisSubcommandLabel = "BENCHMARK")
+    subcommands = {HdfsBench.class, RpcBench.class, SparkBench.class}, synopsisSubcommandLabel = "BENCHMARK")
 public final class BenchCommand {
   private BenchCommand() {}
 

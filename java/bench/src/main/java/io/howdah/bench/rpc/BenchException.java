@@ -1,12 +1,14 @@
 package io.howdah.bench.rpc;
 
 /** What the user is told when a benchmark cannot go on: what happened, and what to do about it. */
-final class BenchException extends RuntimeException {
-  BenchException(String message) {
+public final class BenchException extends RuntimeException {
+  /** Without a cause. */
+  public BenchException(String message) {
     super(message);
   }
 
-  BenchException(String message, Throwable cause) {
+  /** With one. */
+  public BenchException(String message, Throwable cause) {
     super(message, cause);
   }
 }

@@ -10,10 +10,11 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** The conditions of a measurement that are the machine's, as they were when this was made. */
-final class Machine {
+public final class Machine {
   private final Map<String, Object> conditions = new LinkedHashMap<>();
 
-  Machine() {
+  /** Looks at them. */
+  public Machine() {
     conditions.put("date", Instant.now().toString());
     conditions.put("cpu", processor());
     conditions.put("cores", Runtime.getRuntime().availableProcessors());
@@ -34,7 +35,8 @@ final class Machine {
     }
   }
 
-  Map<String, Object> conditions() {
+  /** By name; the caller may add to them. */
+  public Map<String, Object> conditions() {
     return conditions;
   }
 }

@@ -1,0 +1,56 @@
+package io.howdah.bench.spark;
+
+import java.io.File;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What is to be measured, and in what surroundings. Filled by the command line, then only read. */
+final class SparkPlan {
+  int rounds;
+  List<String> jobs = Collections.emptyList();
+  List<Integer> executors = Collections.emptyList();
+  /** Of all executors together; memory in MB of heap. */
+  int cores;
+  int memory;
+  int maps;
+  int pairs;
+  int valueBytes;
+  int reducers;
+  String address;
+  /** Jar with the jobs, for both sides. */
+  File examples;
+  /** Where clusters and their shuffle files are. */
+  File folder;
+  /** Spark's configuration of both sides, name=value. */
+  List<String> settings = new ArrayList<>();
+
+  List<String> arguments() {
+    return Arrays.asList("" + maps, "" + pairs, "" + valueBytes, "" + reducers);
+  }
+
+  double shuffledMegabytes() {
+    return (double) maps * pairs * valueBytes / (1 << 20);
+  }
+
+  int coresOfEach(int count) {
+    return Math.max(1, cores / count);
+  }
+
+  int memoryOfEach(int count) {
+    return memory / count;
+  }
+
+  Map<String, Object> conditions() {
+    Map<String, Object> conditions = new TreeMap<>();
+    conditions.put("rounds", rounds);
+    conditions.put("shape", String.format("%d maps, %d pairs, %d B, %d reducers", maps, pairs, valueBytes, reducers));
+    conditions.put("shuffled_mb", Math.round(shuffledMegabytes()));
+    conditions.put("executors_together", cores + " cores, " + memory + " MB of heap");
+    conditions.put("settings", settings);
+    return conditions;
+  }
+}

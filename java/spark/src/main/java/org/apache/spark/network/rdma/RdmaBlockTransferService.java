@@ -1,0 +1,251 @@
+package org.apache.spark.network.rdma;
+
+import io.howdah.engine.Engine;
+import io.howdah.engine.EngineOption;
+import io.howdah.engine.EngineUnavailableException;
+import java.io.IOException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.atomic.AtomicBoolean;
+import org.apache.spark.SecurityManager;
+import org.apache.spark.SparkConf;
+import org.apache.spark.network.BlockDataManager;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.netty.NettyBlockTransferService;
+import org.apache.spark.network.netty.SparkTransportConf;
+import org.apache.spark.network.server.TransportServerBootstrap;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.RetryingBlockFetcher;
+import org.apache.spark.network.util.JavaUtils;
+import org.apache.spark.network.util.TransportConf;
+import org.apache.spark.serializer.JavaSerializer;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.util.ThreadUtils;
+import scala.collection.immutable.List;
+import scala.concurrent.Future;
+import scala.concurrent.Promise;
+import scala.concurrent.Promise$;
+import scala.reflect.ClassTag;
+import scala.runtime.BoxedUnit;
+
+/**
+ * Spark's block transfer service with the engine in front: blocks of peers that take our greeting come over it, blocks
+ * of others over Netty, which this also is. SparkEnv makes one by {@link #create}. Thread-safe.
+ */
+public class RdmaBlockTransferService extends CountedBlockTransferService {
+  private static final int HANDLERS_MAX = 4;
+  private static final int UPLOAD_THREADS = 16;
+  private static final String EXTERNAL_SERVICE = "spark.shuffle.service.enabled";
+
+  private final RdmaBlockConf options;
+  private final Engine engine;
+  private final SparkConf configuration;
+  private final SecurityManager security;
+  private final JavaSerializer serializer;
+  private final TransportConf transport;
+  private final String serviceName = BlockServer.newName();
+  private final Greeter greeter;
+  private BlockClient client;
+  private BlockServer server;
+  private ExecutorService uploads;
+  private final AtomicBoolean closed = new AtomicBoolean();
+
+  RdmaBlockTransferService(SparkConf conf, SecurityManager security, String bindAddress, String host, int port,
+      int cores, Engine engine) {
+    super(conf, security, bindAddress, host, port, cores);
+    this.options = new RdmaBlockConf(conf);
+    this.engine = engine;
+    this.configuration = conf;
+    this.security = security;
+    this.serializer = new JavaSerializer(conf);
+    this.transport = SparkTransportConf.fromSparkConf(conf, "shuffle", cores);
+    this.greeter = new Greeter(engine, serviceName, metrics());
+    metrics().watch(engine);
+  }
+
+  /**
+   * The block transfer service that the configuration asks for; Spark's own if it does not ask for the engine. The
+   * parameters are those of Spark's own.
+   *
+   * @throws IllegalArgumentException for values that are not valid
+   * @throws IllegalStateException if the engine is required and can't be used
+   */
+  public static NettyBlockTransferService create(SparkConf conf, SecurityManager security, String bindAddress,
+      String host, int port, int cores) {
+    if (!RdmaBlockConf.isEnabled(conf) || isLocal(conf)) {
+      return new NettyBlockTransferService(conf, security, bindAddress, host, port, cores);
+    }
+    String obstacle = obstacle(conf, security);
+    if (obstacle == null) {
+      try {
+        Engine engine = Engine.acquire(new RdmaBlockConf(conf).engine());
+        LOG.info("Block transfer over {}, {}", Engine.description(), engine.affinity());
+        ContainerMemory.account(conf, JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT)));
+        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, engine).sayWhatIsLeftOut();
+      } catch (EngineUnavailableException e) {
+        obstacle = e.getMessage();
+      } catch (IOException e) {
+        throw new IllegalArgumentException("block transfer over the engine: " + e.getMessage(), e);
+      }
+    }
+    if (RdmaBlockConf.isRequired(conf)) {
+      throw new IllegalStateException("blocks have to come over the engine (" + RdmaBlockConf.origin(conf)
+          + "), which can't be used: " + obstacle);
+    }
+    return withoutEngine(new CountedBlockTransferService(conf, security, bindAddress, host, port, cores), obstacle);
+  }
+
+  /** One process, so there is nobody to talk to. */
+  private static boolean isLocal(SparkConf conf) {
+    String master = conf.get("spark.master", "");
+    return master.equals("local") || master.startsWith("local[");
+  }
+
+  private static String obstacle(SparkConf conf, SecurityManager security) {
+    if (RdmaBlockConf.isEncrypted(conf, security)) {
+      return "spark.authenticate.enableSaslEncryption or spark.network.sasl.serverAlwaysEncrypt asks for encryption, "
+          + "which the engine does not do";
+    }
+    if (conf.getBoolean(EXTERNAL_SERVICE, false) && RdmaBlockConf.isRequired(conf)) {
+      return EXTERNAL_SERVICE + " is true, and the external shuffle service serves over Netty only";
+    }
+    if (!conf.get("spark.shuffle.io.mode", "NIO").equalsIgnoreCase("NIO")) {
+      return "spark.shuffle.io.mode is not NIO";
+    }
+    return null;
+  }
+
+  private RdmaBlockTransferService sayWhatIsLeftOut() {
+    if (configuration.getBoolean(EXTERNAL_SERVICE, false)) {
+      LOG.warn("Shuffle files come over Netty: the external shuffle service serves them ({})", EXTERNAL_SERVICE);
+      metrics().fallbacks.inc();
+    }
+    return this;
+  }
+
+  // What the parts ask for.
+
+  RdmaBlockConf options() {
+    return options;
+  }
+
+  String serviceName() {
+    return serviceName;
+  }
+
+  JavaSerializer serializer() {
+    return serializer;
+  }
+
+  int timeoutMillis() {
+    return transport.connectionTimeoutMs();
+  }
+
+  int handlers() {
+    return options.handlers() > 0 ? options.handlers() : Math.max(1, Math.min(HANDLERS_MAX, transport.serverThreads()));
+  }
+
+  Engine engine() {
+    return engine;
+  }
+
+  BlockServer server() {
+    return server;
+  }
+
+  // The service.
+
+  @Override
+  public void init(BlockDataManager blocks) {
+    super.init(blocks);
+    try {
+      Handshake handshake = new Handshake(configuration.getAppId(), security);
+      client = new BlockClient(engine, this, handshake);
+      server = new BlockServer(engine, this, blocks, handshake);
+    } catch (IOException e) {
+      throw new IllegalStateException("block transfer over the engine can't start: " + e.getMessage(), e);
+    }
+    uploads = ThreadUtils.newDaemonCachedThreadPool("rdma-block-upload", UPLOAD_THREADS, 60);
+  }
+
+  /** What Spark's server looks at connections with; a hook of the patched super class calls it. Ours comes first. */
+  public List<TransportServerBootstrap> serverBootstraps(List<TransportServerBootstrap> own) {
+    return own.$colon$colon(greeter);
+  }
+
+  @Override
+  public void fetchBlocks(String host, int port, String execId, String[] blocks, BlockFetchingListener listener) {
+    try {
+      if (client.peer(host, port).isPlain()) { // Netty's own retries are enough
+        super.fetchBlocks(host, port, execId, blocks, listener);
+        return;
+      }
+      RetryingBlockFetcher.BlockFetchStarter starter = (some, hears) -> start(host, port, execId, some, hears);
+      if (transport.maxIORetries() > 0) {
+        new RetryingBlockFetcher(transport, starter, blocks, listener).start();
+      } else {
+        starter.createAndStart(blocks, listener);
+      }
+    } catch (IOException | InterruptedException | RuntimeException e) {
+      LOG.error("Blocks of {}:{} can't be fetched", host, port, e);
+      for (String block : blocks) {
+        listener.onBlockFetchFailure(block, e);
+      }
+    }
+  }
+
+  private void start(String host, int port, String execId, String[] blocks, BlockFetchingListener listener)
+      throws IOException {
+    ClientSession session = client.peer(host, port).session();
+    if (session != null) {
+      BlockFetch.start(session, client, blocks, listener);
+    } else {
+      super.fetchBlocks(host, port, execId, blocks, listener);
+    }
+  }
+
+  @Override
+  public Future<BoxedUnit> uploadBlock(String host, int port, String execId, BlockId block, ManagedBuffer data,
+      StorageLevel level, ClassTag<?> type) {
+    Promise<BoxedUnit> result = Promise$.MODULE$.apply();
+    try {
+      ClientSession session = client.peer(host, port).session();
+      if (session == null) {
+        return super.uploadBlock(host, port, execId, block, data, level, type);
+      }
+      Upload upload = new Upload(block, data, level, type, serializer);
+      uploads.execute(() -> {
+        try {
+          upload.send(session, timeoutMillis());
+          metrics().uploads.inc();
+          result.success(BoxedUnit.UNIT);
+        } catch (IOException | RuntimeException e) {
+          LOG.error("Block {} could not be sent to {}:{}", block, host, port, e);
+          result.failure(e);
+        }
+      });
+    } catch (IOException e) {
+      result.failure(e);
+    }
+    return result.future();
+  }
+
+  @Override
+  public void close() {
+    if (!closed.compareAndSet(false, true)) {
+      return;
+    }
+    super.close();
+    greeter.close();
+    if (uploads != null) {
+      uploads.shutdownNow();
+    }
+    if (client != null) {
+      client.close();
+    }
+    if (server != null) {
+      server.close();
+    }
+    engine.close();
+  }
+}

@@ -1,0 +1,378 @@
+package org.apache.spark.network.rdma;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.howdah.engine.Counter;
+import io.howdah.engine.Engine;
+import java.io.File;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.netty.SparkTransportConf;
+import org.apache.spark.storage.BlockId;
+import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.storage.TestBlockId;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+import scala.concurrent.Await;
+import scala.concurrent.Future;
+import scala.concurrent.duration.Duration;
+import scala.reflect.ClassTag$;
+import scala.runtime.BoxedUnit;
+
+@Timeout(180)
+class RdmaBlockTransferTest {
+  private static final String REQUIRED = RdmaBlockConf.REQUIRED + "=true";
+
+  @TempDir
+  Path folder;
+
+  private final long leaks = Engine.leaks();
+  private TestService client;
+  private TestService server;
+
+  @AfterEach
+  void close() {
+    if (client != null) {
+      client.close();
+    }
+    if (server != null) {
+      server.close();
+    }
+  }
+
+  private void start(String... options) throws Exception {
+    client = TestService.rdma(options);
+    server = TestService.rdma(options);
+  }
+
+  private static byte[] bytes(int length, long seed) {
+    byte[] bytes = new byte[length];
+    new Random(seed).nextBytes(bytes);
+    return bytes;
+  }
+
+  private FileSegmentManagedBuffer file(String name, byte[] contents, int from, int length) throws IOException {
+    File file = folder.resolve(name).toFile();
+    Files.write(file.toPath(), contents);
+    return new FileSegmentManagedBuffer(SparkTransportConf.fromSparkConf(TestService.conf(), "shuffle", 1), file, from,
+        length);
+  }
+
+  private static void awaitZero(Engine engine) throws Exception {
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(20);
+    while (engine.counters().get(Counter.MEMORY_USED) > 0 && System.nanoTime() < end) {
+      Thread.sleep(5);
+    }
+    assertThat(engine.counters().get(Counter.MEMORY_USED)).isZero();
+  }
+
+  private static void awaitReleased(ManagedBuffer block) throws Exception {
+    for (;;) {
+      try {
+        block.nioByteBuffer();
+      } catch (IllegalStateException e) {
+        return;
+      }
+      Thread.sleep(1);
+    }
+  }
+
+  private void assertNothingIsHeld() throws Exception {
+    awaitZero(client.engine);
+    awaitZero(server.engine);
+    assertThat(client.rdma.metrics().held.getCount()).isZero();
+    assertThat(Engine.leaks()).isEqualTo(leaks);
+  }
+
+  @Test
+  void blocksOfAllSizesFromMemoryAndFiles() throws Exception {
+    start(REQUIRED);
+    int[] sizes = {0, 1, 100, 65_536, 1 << 20, (1 << 20) + 1, 4 << 20, (8 << 20) + 12_345};
+    String[] names = new String[2 * sizes.length];
+    for (int i = 0; i < sizes.length; i++) {
+      byte[] contents = bytes(sizes[i] + 7, i);
+      names[2 * i] = "shuffle_1_" + i + "_0";
+      names[2 * i + 1] = "rdd_1_" + i;
+      server.blocks.put(names[2 * i], file("f" + i, contents, 7, sizes[i]));
+      server.blocks.put(names[2 * i + 1], new TestService.Counted(bytes(sizes[i], i)));
+    }
+    Fetched fetched = Fetched.of(client, server, names);
+    for (int i = 0; i < sizes.length; i++) {
+      byte[] contents = bytes(sizes[i] + 7, i);
+      assertThat(fetched.read(names[2 * i])).isEqualTo(java.util.Arrays.copyOfRange(contents, 7, contents.length));
+      assertThat(fetched.read(names[2 * i + 1])).isEqualTo(bytes(sizes[i], i));
+      assertThat(fetched.blocks.get(names[2 * i]).nioByteBuffer().remaining()).isEqualTo(sizes[i]);
+    }
+    assertThat(client.rdma.metrics().nettyBlocks.getCount()).isZero();
+    assertThat(client.rdma.metrics().blocks.getCount()).isEqualTo(names.length);
+    fetched.release();
+    assertNothingIsHeld();
+    for (String name : names) {
+      if (name.startsWith("rdd")) {
+        assertThat(((TestService.Counted) server.blocks.get(name)).held).describedAs(name).hasValue(0);
+      }
+    }
+  }
+
+  @Test
+  void thousandsOfTinyBlocksTravelTogether() throws Exception {
+    start(REQUIRED);
+    String[] names = new String[5000];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = "shuffle_3_" + i + "_" + i * 31;
+      server.blocks.put(names[i], new TestService.Counted(bytes(i % 300, i)));
+    }
+    Fetched fetched = Fetched.of(client, server, names);
+    for (int i = 0; i < names.length; i++) {
+      assertThat(fetched.read(names[i])).isEqualTo(bytes(i % 300, i));
+    }
+    assertThat(fetched.told).hasValue(names.length);
+    assertThat(client.rdma.metrics().requests.getCount()).isLessThan(names.length / 50);
+    fetched.release();
+    assertNothingIsHeld();
+  }
+
+  @Test
+  void aBlockThatIsMissingFailsAlone() throws Exception {
+    start(REQUIRED);
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(10, 1)));
+    server.blocks.put("shuffle_9_9_9", file("short", bytes(10, 1), 0, 500));
+    Fetched fetched = Fetched.of(client, server, "rdd_1_1", "rdd_1_2");
+    assertThat(fetched.blocks).containsOnlyKeys("rdd_1_1");
+    assertThat(fetched.failures.get("rdd_1_2")).isInstanceOf(RuntimeException.class)
+        .hasMessageContaining("no rdd_1_2 in the test");
+    fetched.release();
+    Fetched cut = Fetched.of(client, server, "shuffle_9_9_9");
+    assertThat(cut.failures.get("shuffle_9_9_9")).hasMessageContaining("ends at 10");
+    assertThat(Fetched.of(client, server, "nonsense").failures).containsOnlyKeys("nonsense");
+    Fetched again = Fetched.of(client, server, "rdd_1_1");
+    assertThat(again.failures).isEmpty();
+    again.release();
+    assertNothingIsHeld();
+  }
+
+  @Test
+  void whatIsReleasedIsGoneAndOnlyOnce() throws Exception {
+    start(REQUIRED);
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+    server.blocks.put("rdd_1_2", new TestService.Counted(bytes(9 << 20, 1)));
+    Fetched fetched = Fetched.of(client, server, "rdd_1_1", "rdd_1_2");
+    for (String name : new String[] {"rdd_1_1", "rdd_1_2"}) {
+      ManagedBuffer block = fetched.blocks.get(name);
+      java.io.InputStream input = block.createInputStream();
+      assertThat(input.read()).isEqualTo(bytes(1, 1)[0] & 0xff);
+      block.retain().release();
+      block.release();
+      awaitReleased(block); // the service gives its own reference up behind the listener's call
+      assertThatThrownBy(block::release).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(block::retain).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(block::nioByteBuffer).isInstanceOf(IllegalStateException.class);
+      assertThatThrownBy(input::read).isInstanceOf(IOException.class).hasMessageContaining("released");
+    }
+    assertNothingIsHeld();
+  }
+
+  @Test
+  void oneSessionServesAllAndLastsUntilItIsIdle() throws Exception {
+    start(REQUIRED, RdmaBlockConf.IDLE + "=1s");
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+    for (int i = 0; i < 50; i++) {
+      Fetched.of(client, server, "rdd_1_1").release();
+    }
+    assertThat(client.rdma.metrics().sessions.getCount()).isEqualTo(1);
+    assertThat(server.rdma.server().sessionCount()).isEqualTo(1);
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(30);
+    while (server.rdma.server().sessionCount() > 0 && System.nanoTime() < end) {
+      Thread.sleep(20);
+    }
+    assertThat(server.rdma.server().sessionCount()).isZero();
+    Fetched again = Fetched.of(client, server, "rdd_1_1");
+    assertThat(again.failures).isEmpty();
+    again.release();
+    assertThat(client.rdma.metrics().sessions.getCount()).isEqualTo(2);
+  }
+
+  @Test
+  void aServerThatEndsFailsWhatIsUnderWayAndCountsOnce() throws Exception {
+    start(REQUIRED, "spark.shuffle.io.maxRetries=1");
+    for (int i = 0; i < 40; i++) {
+      server.blocks.put("rdd_1_" + i, new TestService.Counted(bytes(3 << 20, i)));
+    }
+    String[] names = server.blocks.keySet().toArray(new String[0]);
+    Fetched fetched = new Fetched(names.length);
+    client.service.fetchBlocks(TestService.HOST, server.port(), "1", names, fetched);
+    server.close();
+    fetched.await();
+    assertThat(fetched.told).hasValue(names.length);
+    assertThat(fetched.blocks.size() + fetched.failures.size()).isEqualTo(names.length);
+    fetched.release();
+    Fetched after = Fetched.of(client, server, "rdd_1_1");
+    assertThat(after.failures.get("rdd_1_1")).isInstanceOf(IOException.class);
+    awaitZero(client.engine);
+    assertThat(client.rdma.metrics().held.getCount()).isZero();
+    for (ManagedBuffer block : server.blocks.values()) {
+      assertThat(((TestService.Counted) block).held).hasValue(0);
+    }
+  }
+
+  @Test
+  void aServiceThatTookThePlaceOfAnotherIsFoundOverTheSameLink() throws Exception {
+    client = TestService.rdma(REQUIRED);
+    try (Engine process = TestService.process()) {
+      server = TestService.in(process, 0, REQUIRED);
+      int port = server.port();
+      server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+      Fetched.of(client, server, "rdd_1_1").release();
+      server.close();
+      server = TestService.in(process, port, REQUIRED);
+      assertThat(server.port()).isEqualTo(port);
+      server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 2)));
+      Fetched fetched = Fetched.of(client, server, "rdd_1_1");
+      assertThat(fetched.read("rdd_1_1")).isEqualTo(bytes(1000, 2));
+      fetched.release();
+      assertThat(client.engine.counters().get(Counter.LINKS_OPENED)).isEqualTo(1);
+      assertThat(client.rdma.metrics().sessions.getCount()).isEqualTo(2);
+      server.close();
+    }
+  }
+
+  @Test
+  void aSilentPeerLosesItsLink() throws Exception {
+    start(REQUIRED, "spark.shuffle.io.maxRetries=0", "spark.shuffle.io.connectionTimeout=5s");
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+    Fetched.of(client, server, "rdd_1_1").release();
+    Fetched fetched = Fetched.of(client, server, TestService.SLOW);
+    assertThat(fetched.failures.get(TestService.SLOW)).isInstanceOf(IOException.class)
+        .hasMessageContaining("the fetch from").hasMessageContaining("failed");
+    assertThat(server.asked).hasValue(2);
+    server.answer.countDown();
+    Fetched again = Fetched.of(client, server, "rdd_1_1");
+    assertThat(again.read("rdd_1_1")).isEqualTo(bytes(1000, 1));
+    again.release();
+    assertThat(client.rdma.metrics().sessions.getCount()).isEqualTo(2);
+  }
+
+  @Test
+  void closingTheClientEndsEverything() throws Exception {
+    start(REQUIRED, "spark.shuffle.io.maxRetries=0");
+    for (int i = 0; i < 20; i++) {
+      server.blocks.put("rdd_1_" + i, new TestService.Counted(bytes(3 << 20, i)));
+    }
+    String[] names = server.blocks.keySet().toArray(new String[0]);
+    Fetched fetched = new Fetched(names.length);
+    client.service.fetchBlocks(TestService.HOST, server.port(), "1", names, fetched);
+    client.close();
+    fetched.await();
+    assertThat(fetched.told).hasValue(names.length);
+    fetched.release();
+    awaitZero(server.engine);
+  }
+
+  @Test
+  void aServerWithoutTheEngineIsServedOverNetty() throws Exception {
+    client = TestService.rdma();
+    server = TestService.netty();
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1 << 20, 1)));
+    for (int i = 0; i < 3; i++) {
+      Fetched fetched = Fetched.of(client, server, "rdd_1_1");
+      assertThat(fetched.read("rdd_1_1")).isEqualTo(bytes(1 << 20, 1));
+      fetched.release();
+    }
+    assertThat(client.rdma.metrics().nettyBlocks.getCount()).isEqualTo(3);
+    assertThat(client.rdma.metrics().blocks.getCount()).isZero();
+    assertThat(client.rdma.metrics().fallbacks.getCount()).isEqualTo(1);
+  }
+
+  @Test
+  void aClientWithoutTheEngineIsServedOverNetty() throws Exception {
+    client = TestService.netty();
+    server = TestService.rdma(REQUIRED);
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(5 << 20, 1)));
+    Fetched fetched = Fetched.of(client, server, "rdd_1_1");
+    assertThat(fetched.read("rdd_1_1")).isEqualTo(bytes(5 << 20, 1));
+    fetched.release();
+    assertThat(server.rdma.metrics().servedBlocks.getCount()).isZero();
+  }
+
+  @Test
+  void requiredMeansNoNetty() throws Exception {
+    client = TestService.rdma(REQUIRED, "spark.shuffle.io.maxRetries=0");
+    server = TestService.netty();
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+    Fetched fetched = Fetched.of(client, server, "rdd_1_1");
+    assertThat(fetched.failures.get("rdd_1_1")).isInstanceOf(IOException.class)
+        .hasMessageContaining("have to come over the engine");
+    assertThat(client.rdma.metrics().nettyBlocks.getCount()).isZero();
+    assertThat(server.asked).hasValue(0);
+  }
+
+  @Test
+  void anotherApplicationIsRefused() throws Exception {
+    client = TestService.rdma(REQUIRED, "spark.app.id=another", "spark.shuffle.io.maxRetries=0");
+    server = TestService.rdma(REQUIRED);
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(1000, 1)));
+    Fetched fetched = Fetched.of(client, server, "rdd_1_1");
+    assertThat(fetched.failures.get("rdd_1_1")).hasMessageContaining("not another");
+    assertThat(server.asked).hasValue(0);
+  }
+
+  @Test
+  void memoryThatIsShortMakesPeersWait() throws Exception {
+    start(REQUIRED, "engine.memory.limit=32m", "engine.memory.slab.size=4m");
+    String[] names = new String[40];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = "rdd_1_" + i;
+      server.blocks.put(names[i], new TestService.Counted(bytes(3 << 20, i)));
+    }
+    Fetched fetched = new Fetched(names.length) {
+      @Override
+      public void onBlockFetchSuccess(String block, ManagedBuffer data) {
+        try {
+          assertThat(data.nioByteBuffer()).isEqualTo(ByteBuffer.wrap(bytes(3 << 20, block.hashCode())));
+        } catch (IOException | AssertionError e) {
+          failures.put(block, e);
+        }
+        super.onBlockFetchSuccess(block, data);
+        blocks.remove(block).release();
+      }
+    };
+    for (String name : names) {
+      server.blocks.put(name, new TestService.Counted(bytes(3 << 20, name.hashCode())));
+    }
+    client.service.fetchBlocks(TestService.HOST, server.port(), "1", names, fetched);
+    fetched.await();
+    assertThat(fetched.failures).isEmpty();
+    assertNothingIsHeld();
+  }
+
+  @Test
+  void blocksAreSentToBeKept() throws Exception {
+    start(REQUIRED);
+    for (int size : new int[] {0, 1, 100_000, 6 << 20}) {
+      BlockId block = new TestBlockId("of_" + size);
+      TestService.Counted data = new TestService.Counted(bytes(size, size));
+      Future<BoxedUnit> stored = client.service.uploadBlock(TestService.HOST, server.port(), "1", block, data,
+          StorageLevel.MEMORY_ONLY(), ClassTag$.MODULE$.Int());
+      Await.result(stored, Duration.create(60, TimeUnit.SECONDS));
+      String key = block + " " + StorageLevel.MEMORY_ONLY().description() + " Int";
+      assertThat(server.stored).containsKey(key);
+      assertThat(server.stored.get(key)).isEqualTo(bytes(size, size));
+    }
+    assertThat(client.rdma.metrics().uploads.getCount()).isEqualTo(4);
+    Future<BoxedUnit> refused = client.service.uploadBlock(TestService.HOST, server.port(), "1",
+        BlockId.apply("rdd_6_6"), new TestService.Counted(new byte[10]), StorageLevel.MEMORY_ONLY(),
+        ClassTag$.MODULE$.Int());
+    assertThatThrownBy(() -> Await.result(refused, Duration.create(60, TimeUnit.SECONDS)))
+        .hasMessageContaining("no room for rdd_6_6");
+    assertNothingIsHeld();
+  }
+}

@@ -1,0 +1,159 @@
+#!/usr/bin/env bats
+# Spark's block transfer over the engine: real executors of standalone clusters, whose own counters say how blocks
+# came. A cluster without anything special is shared by the tests that need no other.
+
+bats_require_minimum_version 1.5.0
+
+load lib
+
+setup_file() {
+    set_up_tree
+    export SPARK_LOCAL_IP=127.0.0.1 SHARED=$BATS_FILE_TMPDIR/shared
+    export ENGINE='--conf spark.shuffle.rdma.enabled=true'
+    export FORCED="$ENGINE --conf spark.shuffle.rdma.transport=shm"
+    # A worker stops copying its executors' output as it ends them; so they have a file of their own.
+    export LOG4J=$BATS_FILE_TMPDIR/log4j.properties
+    cat "$TREE/etc/spark/log4j.properties" - >"$LOG4J" <<'PROPERTIES'
+log4j.logger.io.howdah.spark=INFO, blocks
+log4j.appender.blocks=org.apache.log4j.FileAppender
+log4j.appender.blocks.File=blocks.log
+log4j.appender.blocks.layout=org.apache.log4j.PatternLayout
+log4j.appender.blocks.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
+PROPERTIES
+    PIDS=()
+    standalone "$SHARED"
+    export SHARED_PIDS="${PIDS[*]}" SHARED_MASTER=$MASTER
+}
+
+setup() {
+    set_up_tree
+    PIDS=()
+    WORK=$SHARED MASTER=$SHARED_MASTER
+    OUT=$BATS_TEST_TMPDIR
+}
+
+teardown() { stop_daemons ${PIDS[@]+"${PIDS[@]}"}; }
+
+teardown_file() {
+    set_up_tree
+    # shellcheck disable=SC2086 # numbers
+    stop_daemons ${SHARED_PIDS:-}
+}
+
+stop_daemons() { (($# == 0)) || kill "$@" 2>/dev/null || true; }
+
+# daemon NAME CLASS ARGUMENT...: in the background, its output in $WORK/NAME.log.
+daemon() {
+    "$TREE/bin/spark-class" "${@:2}" >"$WORK/$1.log" 2>&1 3>&- &
+    PIDS+=($!)
+}
+
+# standalone FOLDER [VARIABLE=VALUE]: a master and two workers of one core; the variable is the second worker's only.
+standalone() {
+    local port
+    WORK=$1
+    mkdir -p "$WORK"
+    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    MASTER=spark://127.0.0.1:$port
+    daemon master org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0
+    wait_until 120 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
+    worker 1
+    (($# == 1)) || export "${2?}"
+    worker 2
+    (($# == 1)) || unset "${2%%=*}"
+    wait_until 120 both_workers
+}
+
+worker() {
+    daemon "worker$1" org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --port 0 --webui-port 0 -c 1 -m 1g \
+        -d "$WORK/w$1" "$MASTER"
+}
+
+both_workers() { [ "$(grep -c 'Registering worker' "$WORK/master.log")" -ge 2 ]; }
+
+# submit JOB ARGUMENT...: with the words of $OPTIONS. The application is $APP afterwards.
+submit() {
+    local status=0
+    # shellcheck disable=SC2086 # words
+    "$TREE/bin/spark-submit" --master "$MASTER" --executor-memory 512m --conf spark.ui.enabled=false $OPTIONS \
+        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J" --class "io.howdah.examples.spark.$1" \
+        "$TREE"/jars/howdah-examples-*.jar "${@:2}" >"$OUT/out" 2>"$OUT/driver.log" 3>&- || status=$?
+    APP=$(sed -n 's/.*with app ID \(app-[-0-9]*\).*/\1/p' "$OUT/driver.log")
+    if [ "$status" -ne 0 ]; then tail -n 50 "$OUT/driver.log"; else cat "$OUT/out"; fi
+    return "$status"
+}
+
+# executor_logs: what our classes logged in the executors of the application.
+executor_logs() { cat "$WORK"/w*/"$APP"/*/blocks.log; }
+
+# sums: of each executor that has ended, the line that it logs.
+sums() { executor_logs | grep 'Block transfer fetched'; }
+
+ended() { [ "$(sums | wc -l)" -ge "$1" ]; }
+
+# fetched netty|engine: blocks that executors fetched that way.
+fetched() {
+    local column=1
+    [ "$1" = engine ] || column=2
+    sums | sed -nE 's/.*fetched ([0-9]+) blocks.* and ([0-9]+) of [0-9]+ bytes over Netty.*/\1 \2/p' |
+        awk -v c="$column" '{ sum += $c; lines++ } END { print lines ? sum : "no line" }'
+}
+
+# all_over_engine EXECUTORS: every block that they fetched, and there were some.
+all_over_engine() {
+    wait_until 60 ended "$1"
+    [ "$(fetched engine)" -gt 0 ]
+    [ "$(fetched netty)" -eq 0 ]
+}
+
+@test "every shuffled block of a standalone cluster comes over the engine, none over Netty" {
+    OPTIONS=$FORCED submit GroupByTest 6 2000 4092 5
+    all_over_engine 2
+    executor_logs | grep -q 'come over .* over shm'
+}
+
+@test "without the option nothing of it is used" {
+    OPTIONS='' submit GroupByTest 4 500 4092 4
+    run ! grep 'Block transfer' "$OUT/driver.log"
+    run executor_logs
+    [ "$status" -eq 0 ]
+    [ -z "$output" ]
+}
+
+@test "a required engine that is not there fails the application by name" {
+    OPTIONS="$ENGINE --conf spark.shuffle.rdma.required=true" HOWDAH_ENGINE=off run submit GroupByTest 4 500 4092 4
+    [ "$status" -ne 0 ]
+    grep -q "blocks have to come over the engine (spark.shuffle.rdma.required=true), which can't be used: switched off" \
+        "$OUT/driver.log"
+}
+
+@test "an executor without the engine is served over Netty, and counted" {
+    standalone "$OUT/mixed" HOWDAH_ENGINE=off
+    OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
+    wait_until 60 ended 2
+    [ "$(fetched netty)" -gt 0 ]
+    executor_logs | grep -q 'Block transfer uses Netty: '
+    sums | grep -qE ' [1-9][0-9]* fallbacks'
+}
+
+@test "with authentication over the engine; what is to be encrypted goes over Netty or nowhere" {
+    local secret='spark.authenticate=true spark.authenticate.secret=sesame'
+    # shellcheck disable=SC2086 # words
+    SPARK_DAEMON_JAVA_OPTS=$(printf -- '-D%s ' $secret)
+    export SPARK_DAEMON_JAVA_OPTS
+    standalone "$OUT/secret"
+    # shellcheck disable=SC2086 # words
+    secret=$(printf -- '--conf %s ' $secret)
+    OPTIONS="$FORCED $secret" submit SortByTest 4 500 4092 4
+    all_over_engine 2
+
+    secret+=' --conf spark.authenticate.enableSaslEncryption=true'
+    OPTIONS="$ENGINE $secret" submit GroupByTest 4 500 4092 4
+    wait_until 60 ended 2
+    [ "$(fetched engine)" -eq 0 ]
+    [ "$(fetched netty)" -gt 0 ]
+    [ "$(executor_logs | grep -c 'Block transfer uses Netty: .*asks for encryption')" -eq 2 ]
+    OPTIONS="$FORCED $secret" run submit GroupByTest 4 500 4092 4
+    [ "$status" -ne 0 ]
+    grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
+}
