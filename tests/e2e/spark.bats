@@ -127,13 +127,19 @@ all_over_engine() {
         "$OUT/driver.log"
 }
 
-@test "an executor without the engine is served over Netty, and counted" {
+@test "an executor without the engine is served over Netty, and counted; a forced one ends by name" {
     standalone "$OUT/mixed" HOWDAH_ENGINE=off
     OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
     wait_until 60 ended 2
     [ "$(fetched netty)" -gt 0 ]
-    executor_logs | grep -q 'Block transfer uses Netty: '
-    sums | grep -qE ' [1-9][0-9]* fallbacks'
+    [ "$(executor_logs | grep -c 'Block transfer uses Netty: ')" -eq 1 ]
+    [ "$(sums | grep -cE ' [1-9][0-9]* fallbacks')" -eq 2 ]
+
+    OPTIONS=$FORCED submit GroupByTest 4 500 4092 4
+    cat "$WORK"/w2/"$APP"/*/stderr |
+        grep -q "blocks have to come over the engine (hadoop.rdma.transport=shm), which can't be used: switched off"
+    wait_until 60 ended 1
+    [ "$(fetched netty)" -eq 0 ]
 }
 
 @test "with authentication over the engine; what is to be encrypted goes over Netty or nowhere" {

@@ -26,6 +26,8 @@ final class SparkCluster implements Closeable {
   private static final long JOB_HOURS = 6;
   private static final int PAUSE_MILLIS = 100;
   private static final int SHOWN_LINES = 30;
+  /** In an executor's working folder. */
+  private static final String SUMS = "blocks.log";
   private static final Pattern SECONDS = Pattern.compile("([0-9.]+) s\\s*$");
   private static final Pattern APPLICATION = Pattern.compile("with app ID (app-[-0-9]+)");
   private static final String[] TAKEN_AWAY = {"HADOOP_HOME", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_ENV_LOADED",
@@ -122,7 +124,7 @@ final class SparkCluster implements Closeable {
     List<String> settings = new ArrayList<>(plan.settings);
     settings.addAll(side.settings);
     settings.addAll(Arrays.asList("spark.ui.enabled=false", "spark.eventLog.enabled=true",
-        "spark.eventLog.dir=" + events.toUri()));
+        "spark.eventLog.dir=" + events.toUri(), "spark.executor.extraJavaOptions=-Dlog4j.configuration=" + logging()));
     settings.forEach(setting -> words.addAll(Arrays.asList("--conf", setting)));
     words.add(plan.examples.getPath());
     words.addAll(arguments);
@@ -138,6 +140,18 @@ final class SparkCluster implements Closeable {
       }
     }
     sums(name, sample);
+  }
+
+  /** Spark's logging, and our classes' in a file: a worker stops copying its executors' output as it ends them. */
+  private String logging() throws IOException {
+    Path file = folder.resolve("log4j.properties");
+    List<String> lines = new ArrayList<>(Files.readAllLines(side.tree.toPath().resolve("etc/spark/log4j.properties")));
+    lines.addAll(Arrays.asList("log4j.logger.io.howdah.spark=INFO, sums",
+        "log4j.appender.sums=org.apache.log4j.FileAppender", "log4j.appender.sums.File=" + SUMS,
+        "log4j.appender.sums.layout=org.apache.log4j.PatternLayout",
+        "log4j.appender.sums.layout.ConversionPattern=%m%n"));
+    Files.write(file, lines);
+    return file.toUri().toString();
   }
 
   private String submit(List<String> words, String name, SparkSample sample) throws IOException {
@@ -183,7 +197,8 @@ final class SparkCluster implements Closeable {
       if (Files.isDirectory(of)) {
         try (DirectoryStream<Path> each = Files.newDirectoryStream(of)) {
           for (Path executor : each) {
-            lines.addAll(Files.readAllLines(executor.resolve("stderr"), StandardCharsets.UTF_8));
+            Path log = executor.resolve(SUMS);
+            lines.addAll(Files.exists(log) ? Files.readAllLines(log, StandardCharsets.UTF_8) : new ArrayList<>());
           }
         }
       }
