@@ -46,10 +46,10 @@ unit: java ## run the unit tests
 e2e: stock ## run the end-to-end tests on a local cluster
 	@ci/e2e
 
-rdma-vm: java ## run the tests that need real verbs and uDAPL, in a virtual machine
+rdma-vm: dist ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests
 
-proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
+proofs: dist ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
 	@ci/rdma-vm-tests --proofs
 
 conformance: stock ## run upstream's own tests against our jars

@@ -113,22 +113,22 @@ def add_guest_rows(result, figures):
         if side == "verbs":
             target = asked.get(measure)
             reference = figures["perftest", measure, size, unit]
-            result.add("verbs " + measure, case, unit, better[measure], ours, reference, "perftest", target)
+            result.add("verbs " + measure, case, unit, better[measure], ours, reference, "perftest", target, paired=True)
         elif side == "udapl":
             target = UDAPL_LATENCY if measure == "latency" else None
             reference = figures["verbs", measure, size, unit]
-            result.add("udapl " + measure, case, unit, better[measure], ours, reference, "verbs", target)
+            result.add("udapl " + measure, case, unit, better[measure], ours, reference, "verbs", target, paired=True)
         elif side == "protocol-auto" and measure == "latency":
             parts = {name: figures["protocol-" + name, measure, size, unit] for name in ("copy", "read", "write")}
             best = min(parts, key=lambda name: sorted(parts[name])[len(parts[name]) // 2])
-            result.add("hybrid " + measure, case, unit, better[measure], ours, parts[best], best, HYBRID)
+            result.add("hybrid " + measure, case, unit, better[measure], ours, parts[best], best, HYBRID, paired=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--root", required=True)
     parser.add_argument("--rounds", type=int, default=7, help="rounds on this machine (default 7)")
-    parser.add_argument("--vm-rounds", type=int, default=5, help="rounds in the virtual machine (default 5)")
+    parser.add_argument("--vm-rounds", type=int, default=9, help="rounds in the virtual machine (default 9)")
     parser.add_argument("--only", choices=("host", "guest"), help="one half only; the report then holds no other")
     options = parser.parse_args()
     if options.rounds < 1 or options.vm_rounds < 1:

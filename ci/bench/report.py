@@ -1,7 +1,8 @@
 """What every benchmark writes: build/bench/NAME.json, a table on the terminal, and a plot.
 
 A benchmark measures two sides, "ours" and "reference", in turn within one run. A row holds both medians, the spreads
-(least and greatest) and the ratio: how many times better ours is, above 1 is better whatever the unit.
+(least and greatest) and the ratio: how many times better ours is, above 1 is better whatever the unit. It is that of the
+medians, or the median of the ratios of runs that belong together.
 """
 
 import datetime
@@ -25,12 +26,12 @@ class Report:
         self.conditions = dict(machine(), **conditions)
         self.rows = []
 
-    def add(self, measure, case, unit, better, ours, reference, reference_name=None, target=None):
+    def add(self, measure, case, unit, better, ours, reference, reference_name=None, target=None, paired=False):
         """Adds a row from both sides' runs (lists of one figure a run); better is "lower" or "higher".
 
-        target is the least ratio asked for; the row then says whether it was met.
+        target is the least ratio asked for; the row then says whether it was met. paired: see make_row().
         """
-        row = make_row(measure, case, unit, better, ours, reference, reference_name or self.reference_name)
+        row = make_row(measure, case, unit, better, ours, reference, reference_name or self.reference_name, paired)
         if target is not None:
             row.update(target=target, met=row["ratio"] >= target)
         self.rows.append(row)
@@ -55,11 +56,19 @@ class Report:
         return path
 
 
-def make_row(measure, case, unit, better, ours, reference, reference_name):
-    """A row as described in docs/benchmarks: medians, spreads, and the ratio."""
+def make_row(measure, case, unit, better, ours, reference, reference_name, paired=False):
+    """A row as described in docs/benchmarks: medians, spreads, and the ratio.
+
+    paired: the runs of one number followed each other at once, on a machine whose speed changes from run to run, so the
+    ratio is the median of the pairs' ratios, not the ratio of the medians.
+    """
+    if paired and len(ours) != len(reference):
+        raise ValueError("%s %s: %d runs beside %d make no pairs" % (measure, case, len(ours), len(reference)))
     mine, theirs = statistics.median(ours), statistics.median(reference)
     spread = max((max(side) - min(side)) / statistics.median(side) for side in (ours, reference))
     ratio = theirs / mine if better == "lower" else mine / theirs
+    if paired:
+        ratio = statistics.median(r / o if better == "lower" else o / r for o, r in zip(ours, reference))
     return {
         "measure": measure,
         "case": case,
@@ -72,6 +81,7 @@ def make_row(measure, case, unit, better, ours, reference, reference_name):
         "ours_spread": [round(min(ours), 3), round(max(ours), 3)],
         "reference_spread": [round(min(reference), 3), round(max(reference), 3)],
         "ratio": round(ratio, 3),
+        "ratio_of": "pairs" if paired else "medians",
         # Is the difference smaller than what the same side differs by from run to run?
         "within_spread": abs(ratio - 1) <= spread,
     }

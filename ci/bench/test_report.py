@@ -19,6 +19,16 @@ class RowTest(unittest.TestCase):
         self.assertTrue(near["within_spread"])
         self.assertFalse(far["within_spread"])
 
+    def test_pairs_are_compared_with_each_other(self):
+        ours, reference = [10, 30, 11, 31, 12], [12, 36, 13.2, 37.2, 14.4]  # a machine of two speeds
+        row = report.make_row("latency", "1 B", "us", "lower", ours, reference, "perftest", paired=True)
+        self.assertEqual(1.2, row["ratio"])
+        self.assertEqual("pairs", row["ratio_of"])
+        swapped = report.make_row("latency", "1 B", "us", "lower", [10, 30, 11], [36, 12, 13.2], "x", paired=True)
+        self.assertEqual(1.2, swapped["ratio"])
+        with self.assertRaises(ValueError):
+            report.make_row("latency", "1 B", "us", "lower", ours, reference[1:], "perftest", paired=True)
+
     def test_table_shows_every_row(self):
         row = report.make_row("latency", "1 B", "us", "lower", [10], [20], "stock")
         self.assertIn("2.000", report.table([row]).splitlines()[1])

@@ -25,7 +25,9 @@ struct fault_ep {
     struct hd_ep base;
     struct hd_ep *inner;
     uint64_t random;
-    bool dropped;
+    uint64_t random_asleep; /* for whoever sleeps, without the link's lock */
+    bool dropped, deaf_armed;
+    _Atomic uint32_t deaf; /* futex: a sleeper whom only wake() wakes */
     int64_t delayed_until;
     struct completion *done;     /* of synchronous inner operations, to be reported by progress() */
     _Atomic unsigned done_count; /* pending() looks without the lock */
@@ -42,9 +44,9 @@ static bool chance(uint64_t *random, double rate)
 #define COUNT_FAULT(device, kind) (hd_count((device)->stats, faults, 1), hd_count((device)->stats, faults_##kind, 1))
 
 /* Whether a fault of a kind strikes an endpoint now, by its rate in the configuration. */
-#define STRIKES(ep, kind)                                                                                              \
-    (chance(&(ep)->random, (ep)->base.device->conf->fault_##kind##_rate) &&                                            \
-     (COUNT_FAULT((ep)->base.device, kind), true))
+#define STRIKES(ep, kind) STRIKES_BY(&(ep)->random, ep, kind)
+#define STRIKES_BY(random, ep, kind)                                                                                   \
+    (chance(random, (ep)->base.device->conf->fault_##kind##_rate) && (COUNT_FAULT((ep)->base.device, kind), true))
 
 static struct fault_ep *of(struct hd_ep *ep)
 {
@@ -137,6 +139,7 @@ static int fault_create(struct hd_device *device, const struct hd_ep_params *par
     struct fault_device *own = device->data;
     pthread_mutex_lock(&own->lock);
     ep->random = hd_random_next(&own->random);
+    ep->random_asleep = hd_random_next(&own->random);
     pthread_mutex_unlock(&own->lock);
     struct hd_ep_params inner = *params;
     inner.sink = (struct hd_sink){.frame = inner_frame, .done = inner_done, .arg = ep};
@@ -288,24 +291,38 @@ static bool fault_pending(struct hd_ep *base)
 static void fault_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)
 {
     struct fault_ep *ep = of(base);
+    uint32_t heard = atomic_load(&ep->deaf);
+    if (!fault_pending(base) && atomic_load(word) == seen && STRIKES_BY(&ep->random_asleep, ep, deaf)) {
+        hd_futex_wait(&ep->deaf, heard, timeout, false);
+        return;
+    }
     int64_t nap = timeout == HD_FOREVER || timeout > 1000000 ? 1000000 : timeout; /* holds up no longer than a delay */
     ep->inner->ops->wait(ep->inner, word, seen, nap);
 }
 
-static void fault_wake(struct hd_ep *ep)
+static void fault_wake(struct hd_ep *base)
 {
-    of(ep)->inner->ops->wake(of(ep)->inner);
+    struct fault_ep *ep = of(base);
+    atomic_fetch_add(&ep->deaf, 1);
+    hd_futex_wake(&ep->deaf, 1, false);
+    ep->inner->ops->wake(ep->inner);
 }
 
 static bool fault_arm(struct hd_ep *base)
 {
     struct fault_ep *ep = of(base);
-    return !ep->delayed_until && !ep->done_count && !ep->dropped && ep->inner->ops->arm(ep->inner);
+    if (ep->delayed_until || ep->done_count || ep->dropped)
+        return false;
+    ep->deaf_armed = !fault_pending(base) && STRIKES(ep, deaf);
+    return ep->deaf_armed || ep->inner->ops->arm(ep->inner);
 }
 
-static void fault_disarm(struct hd_ep *ep)
+static void fault_disarm(struct hd_ep *base)
 {
-    of(ep)->inner->ops->disarm(of(ep)->inner);
+    struct fault_ep *ep = of(base);
+    if (!ep->deaf_armed)
+        ep->inner->ops->disarm(ep->inner);
+    ep->deaf_armed = false;
 }
 
 static int fault_event_fd(struct hd_ep *ep)

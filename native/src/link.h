@@ -98,6 +98,9 @@ struct hd_link {
     _Atomic int queue_pollers;
     struct hd_spin spin;
     bool armed;
+    int64_t overlooked_since;     /* something is there though everybody sleeps; 0: no */
+    uint32_t overlooked_sequence; /* rx_sequence at that time */
+    bool overlooked_said;
     uint32_t polls, polls_seen; /* times that a caller's polling ended; as the communication thread saw it */
     int64_t last_poll;          /* when it saw that change */
     int64_t idle_since;

@@ -89,6 +89,17 @@ static void adopt_fresh(struct hd_comm *comm)
     pthread_mutex_unlock(&comm->lock);
 }
 
+#define LAST_WORDS 4096 /* turns: more frames than can be under way */
+
+/* What it sent before it went. A turn need not take all that there is. */
+static void take_last_words(struct hd_link *link)
+{
+    hd_link_progress(link);
+    for (int i = 0; i < LAST_WORDS && hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep);
+         i++)
+        hd_link_progress(link);
+}
+
 /* Nothing may come on the guard but its end. */
 static void guard_event(struct hd_comm *comm, struct hd_link *link)
 {
@@ -102,7 +113,7 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
     if (n > 0) {
         hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
     } else if (hd_link_usable(link)) {
-        hd_link_progress(link); /* what it sent before it went */
+        take_last_words(link);
         bool retired = link->state == HD_LINK_RETIRED;
         hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
                      err ? strerror(err) : "closed");
@@ -202,6 +213,45 @@ static bool left_alone(struct hd_link *link, int64_t now)
     return !polled_by_callers(link) && !link->armed && now - link->last_poll >= link->engine->conf.poll_handover;
 }
 
+static void say_overlooked(struct hd_link *link, int64_t ms)
+{
+    hd_count(link->engine->stats, wakeups_lost, 1);
+    if (!link->overlooked_said)
+        hd_log(link->engine, HD_LOG_WARN,
+               "link to %s over %s: nobody was woken for what came %lld ms ago; the adapter's driver or library lost a "
+               "notification. Later ones are only counted (wakeups.lost)",
+               link->peer, link->ep->device->ops->name, (long long)ms);
+    link->overlooked_said = true;
+}
+
+/* Whoever sleeps relies on the transport to wake it. Should a notification get lost, below us or by a mistake of ours,
+ * the call would stand until its timeout; so the regular look asks, and wakes the sleeper if at two looks there is
+ * something and nothing was taken in between. */
+static void look_for_overlooked(struct hd_link *link, int64_t now)
+{
+    bool asleep = link->armed || (link->poller && atomic_load(&link->poller_asleep));
+    if (!asleep || !link->ep->ops->pending(link->ep)) {
+        link->overlooked_since = 0;
+        return;
+    }
+    if (!link->overlooked_since || link->overlooked_sequence != link->rx_sequence) {
+        link->overlooked_since = now;
+        link->overlooked_sequence = link->rx_sequence;
+        return;
+    }
+    if (now - link->overlooked_since < IDLE_LOOK)
+        return;
+    say_overlooked(link, (now - link->overlooked_since) / 1000000);
+    link->overlooked_since = 0;
+    if (!link->armed) {
+        link->ep->ops->wake(link->ep);
+        return;
+    }
+    link->ep->ops->disarm(link->ep);
+    link->armed = false;
+    serve(link);
+}
+
 /* @return nanoseconds until the next look, or -1 if the link is no more. */
 static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
 {
@@ -218,6 +268,7 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
             hd_stream_retry_memory(link);
         if (left_alone(link, now))
             serve(link);
+        look_for_overlooked(link, now);
         int64_t idle = idle_look(link, now);
         link->unattended = !link->armed && poller_sleeps(link, now);
         bool soon = (!link->armed && !link->unattended) || hd_link_has_work(link);

@@ -485,13 +485,14 @@ static void enable(struct udapl_ep *ep, uint32_t whom)
 
 static void disable(struct udapl_ep *ep, uint32_t whom)
 {
-    uint32_t left = atomic_fetch_and(&ep->wanted, ~whom) & ~whom;
-    if (left)
-        return;
+    atomic_fetch_and(&ep->wanted, ~whom);
     hd_lock(ep->mutex);
-    if (ep->ep && ep->enabled)
-        udapl.evd_disable(ep->dto_evd);
-    ep->enabled = false;
+    /* Looked at under the lock: whoever asks meanwhile finds out by `enabled` that it has to be done again. */
+    if (atomic_load(&ep->wanted) == 0) {
+        if (ep->ep && ep->enabled)
+            udapl.evd_disable(ep->dto_evd);
+        ep->enabled = false;
+    }
     hd_unlock(ep->mutex);
 }
 

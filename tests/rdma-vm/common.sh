@@ -135,7 +135,35 @@ under_memcheck() {
 all_under() {
     local transport status=0
     for transport in verbs udapl; do
-        "$@" engine_tests "$transport" stream waiting fetch fault death kill links "$transport" || status=1
+        "$@" engine_tests "$transport" stream waiting calls fetch fault death kill links "$transport" || status=1
     done
+    return "$status"
+}
+
+# rpc_pair TRANSPORT: a server and a client of Hadoop's RPC, two JVMs, with the engine forced over a transport. Both say
+# what their counters say, and fail if a connection went elsewhere.
+rpc_pair() {
+    local transport=$1 folder server status=0 java=() classes=build/rdma-vm/classes
+    [ -d "$classes" ] || { echo "there is no $classes: ci/rdma-vm-tests compiles it" && return 1; }
+    # shellcheck source=/dev/null
+    . build/prepare.env
+    folder=$(mktemp -d)
+    mkfifo "$folder/open"
+    # C1 only: on an emulated processor the second compiler takes more than it gives.
+    java=("$JAVA_HOME/bin/java" -Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData
+        -Djava.net.preferIPv4Stack=true -Djava.security.egd=file:///dev/urandom
+        -cp "$classes:tests/rdma-vm/rpc:$(<"$classes/classpath")" org.apache.hadoop.ipc.RpcPair)
+    # The server ends with its standard input: when the client, or this test, has.
+    "${java[@]}" server "$transport" "$HOWDAH_VM_ADDRESS" "$folder/port" <"$folder/open" &
+    server=$!
+    exec 8>"$folder/open"
+    for _ in {1..2400}; do
+        if [ -e "$folder/port" ] || ! kill -0 "$server" 2>/dev/null; then break; fi
+        sleep 0.1
+    done
+    [ -e "$folder/port" ] || { echo "the server did not start" && return 1; }
+    "${java[@]}" client "$transport" "$HOWDAH_VM_ADDRESS" "$folder/port" 8>&- || status=$?
+    exec 8>&-
+    wait "$server" || { echo "the server ended with $?" && status=1; }
     return "$status"
 }

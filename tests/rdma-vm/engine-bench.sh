@@ -8,7 +8,6 @@
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
 perf=$1 rounds=$2
-latencies=(1 64 1024 4096)
 export HOWDAH_LOG_LEVEL=error
 
 # engine SIDE TRANSPORT [HD-PERF OPTION...]
@@ -17,37 +16,46 @@ engine() {
     HOWDAH_TRANSPORT=$2 "$perf" --engine-only --json --rounds 1 "${@:3}"
 }
 
-# protocol NAME: a message of each size by one protocol of paper 2, or by the choice between them.
+# protocol NAME SIZE: messages by one protocol of paper 2, or by the choice between them.
 protocol() {
     local eager=2k
     [ "$1" = auto ] || [ "$1" = copy ] || eager=256
     HOWDAH_RENDEZVOUS_PROTOCOL=$1 HOWDAH_EAGER_THRESHOLD=$eager \
-        engine "protocol-$1" udapl --iterations 100 --latency 64,1k,4k,16k,64k,256k,1m
+        engine "protocol-$1" udapl --iterations 100 --latency "$2"
 }
 
-perftest_round() {
-    local size least typical average
-    for size in "${latencies[@]}"; do
-        # bytes iterations t_min t_max t_typical t_avg ...: typical is the median of single round trips, as hd-perf's is
-        read -r _ _ least _ typical average _ < <(perftest ib_send_lat -s "$size" -n 1000)
-        echo "= perftest latency $size us $typical"
-        echo "= perftest mean_latency $size us $average"
-        echo "= perftest least_latency $size us $least"
-    done
+# perftest_latency SIZE
+perftest_latency() {
+    local least typical average
+    # bytes iterations t_min t_max t_typical t_avg ...: typical is the median of single round trips, as hd-perf's is
+    read -r _ _ least _ typical average _ < <(perftest ib_send_lat -s "$1" -n 1000)
+    echo "= perftest latency $1 us $typical"
+    echo "= perftest mean_latency $1 us $average"
+    echo "= perftest least_latency $1 us $least"
+}
+
+perftest_pull() {
+    local average
     # bytes iterations peak average rate; its MB are 2^20 bytes
     read -r _ _ _ average _ < <(perftest ib_read_bw -s 1048576 -n 50)
     echo "= perftest pull 1048576 MB/s $(awk "BEGIN { print $average * 1.048576 }")"
 }
 
-sizes=$(IFS=,; echo "${latencies[*]}")
+# What is compared runs within seconds of each other, and in another order each time: the emulated processor's own speed
+# changes by the minute.
 for ((round = 1; round <= rounds; round++)); do
     echo "# round $round of $rounds"
-    perftest_round
-    engine verbs verbs --iterations 1000 --latency "$sizes"
-    engine udapl udapl --iterations 1000 --latency "$sizes"
+    for size in 1 64 1024 4096; do
+        engine udapl udapl --iterations 1000 --latency "$size"
+        if ((round % 2)); then perftest_latency "$size"; fi
+        engine verbs verbs --iterations 1000 --latency "$size"
+        if ! ((round % 2)); then perftest_latency "$size"; fi
+    done
+    perftest_pull
     engine verbs verbs --iterations 50 --pull 1m
     engine udapl udapl --iterations 50 --pull 1m
-    # In another order each time, so that none is always the last.
     names=(copy read write auto copy read write)
-    for name in "${names[@]:$((round % 4)):4}"; do protocol "$name"; done
+    for size in 64 1k 4k 16k 64k 256k 1m; do
+        for name in "${names[@]:$((round % 4)):4}"; do protocol "$name" "$size"; done
+    done
 done

@@ -26,7 +26,8 @@ public enum Counter {
   MEMORY_PINNED("memory.pinned.now"),
   MEMORY_USED("memory.used.now"),
   MEMORY_REFUSED("memory.refused"),
-  WAKEUPS("wakeups");
+  WAKEUPS("wakeups"),
+  WAKEUPS_LOST("wakeups.lost");
 
   private final String key;
 

@@ -1,6 +1,7 @@
 package org.apache.hadoop.ipc;
 
 import io.howdah.engine.EngineStream;
+import io.howdah.engine.LinkException;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.IOException;
@@ -114,6 +115,8 @@ final class RdmaChannel extends SocketChannel {
     int n = -1;
     try {
       n = stream.await(room, 0);
+    } catch (LinkException e) { // the engine has said so: an end, as the socket of a dead process has
+      RdmaRpc.LOG.debug("{} is gone", stream, e);
     } finally {
       room.flip();
     }
