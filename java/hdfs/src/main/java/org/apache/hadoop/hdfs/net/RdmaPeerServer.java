@@ -13,6 +13,7 @@ import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IOUtils;
 
@@ -22,7 +23,7 @@ import org.apache.hadoop.io.IOUtils;
  */
 public final class RdmaPeerServer implements PeerServer, EventHandler {
   private static final int WAITING = 1024;
-  private static final int NAMES = 16;
+  private static final AtomicInteger SERVERS = new AtomicInteger();
   /** How often what waits for a greeting's end is looked through, in milliseconds. */
   private static final int HOUSEKEEPING = 1000;
 
@@ -49,17 +50,16 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
     poller = thread(this::acceptStreams, "DataNode streams on " + port);
   }
 
-  /** Clients are told the name as they greet; DataNodes of a process may have one port, on different addresses. */
+  /**
+   * Clients are told the name as they greet. It is no other server's, be it on another address or a DataNode that had
+   * the port before: a stream would wait there for a greeting that was another's.
+   */
   private Service offer(Engine engine, int port) throws IOException {
-    for (int i = 1;; i++) {
-      try {
-        return engine.listen("hadoop.hdfs." + port + (i == 1 ? "" : "." + i), events, this);
-      } catch (IOException e) {
-        if (i == NAMES) {
-          events.close();
-          throw e;
-        }
-      }
+    try {
+      return engine.listen("hadoop.hdfs." + port + "." + SERVERS.incrementAndGet(), events, this);
+    } catch (IOException e) {
+      events.close();
+      throw e;
     }
   }
 

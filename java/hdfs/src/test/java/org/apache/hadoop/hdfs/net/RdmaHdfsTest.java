@@ -88,6 +88,9 @@ class RdmaHdfsTest {
       Random random = new Random(2);
       int at = 0;
       while (at < expected.length) {
+        if (at > 0) { // else the NameNode may know of two replicas only, and the client makes the third once more
+          DFSTestUtil.waitReplication(fs, path, (short) 3);
+        }
         try (FSDataOutputStream out = fs.append(path)) {
           for (int i = 0; i < 3 && at < expected.length; i++) {
             int n = Math.min(expected.length - at, 1 + random.nextInt(200_000));
