@@ -220,8 +220,8 @@ static int open_bare(const struct hd_transport_ops *ops, const struct hd_device 
 static bool faults_wanted(const struct hd_conf *c)
 {
     return c->fault_drop_rate > 0 || c->fault_delay_rate > 0 || c->fault_duplicate_rate > 0 ||
-           c->fault_register_rate > 0 || c->fault_error_rate > 0 || c->fault_corrupt_rate > 0 || c->fault_slow_rate > 0 ||
-           c->fault_deaf_rate > 0;
+           c->fault_register_rate > 0 || c->fault_error_rate > 0 || c->fault_corrupt_rate > 0 ||
+           c->fault_slow_rate > 0 || c->fault_deaf_rate > 0;
 }
 
 int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **out)
