@@ -24,14 +24,19 @@ protocol() {
         engine "protocol-$1" udapl --iterations 100 --latency "$2"
 }
 
-# perftest_latency SIZE
+# perftest_latency SIZE COUNT
 perftest_latency() {
     local least typical average
     # bytes iterations t_min t_max t_typical t_avg ...: typical is the median of single round trips, as hd-perf's is
-    read -r _ _ least _ typical average _ < <(perftest ib_send_lat -s "$1" -n 1000)
+    read -r _ _ least _ typical average _ < <(perftest ib_send_lat -s "$1" -n "$2")
     echo "= perftest latency $1 us $typical"
     echo "= perftest mean_latency $1 us $average"
     echo "= perftest least_latency $1 us $least"
+}
+
+# What the last program left to be done is not to be measured with the next one.
+settle() {
+    sleep 0.3
 }
 
 perftest_pull() {
@@ -46,10 +51,16 @@ perftest_pull() {
 for ((round = 1; round <= rounds; round++)); do
     echo "# round $round of $rounds"
     for size in 1 64 1024 4096; do
-        engine udapl udapl --iterations 1000 --latency "$size"
-        if ((round % 2)); then perftest_latency "$size"; fi
-        engine verbs verbs --iterations 1000 --latency "$size"
-        if ! ((round % 2)); then perftest_latency "$size"; fi
+        # Half a second at least: what a program that has just ended leaves to the kernel takes some tens of milliseconds.
+        count=$((size < 1024 ? 10000 : 4000))
+        settle
+        engine udapl udapl --iterations "$count" --latency "$size"
+        settle
+        if ((round % 2)); then perftest_latency "$size" "$count"; fi
+        settle
+        engine verbs verbs --iterations "$count" --latency "$size"
+        settle
+        if ! ((round % 2)); then perftest_latency "$size" "$count"; fi
     done
     perftest_pull
     engine verbs verbs --iterations 50 --pull 1m
