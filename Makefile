@@ -49,7 +49,7 @@ e2e: stock ## run the end-to-end tests on a local cluster
 rdma-vm: dist ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests
 
-proofs: dist ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
+proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
 	@ci/rdma-vm-tests --proofs
 
 conformance: stock ## run upstream's own tests against our jars

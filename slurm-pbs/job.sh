@@ -126,7 +126,7 @@ yarn_ready() { [ "$(yarn node -list -states RUNNING 2>/dev/null | sed -n 's/^Tot
 stop_nodes() {
     local pid
     trap '' TERM INT HUP
-    [ -z "$COMMAND_PID" ] || kill "$COMMAND_PID" 2>/dev/null || true
+    [ -z "$COMMAND_PID" ] || kill "$COMMAND_PID" 2>/dev/null || true # it may have ended
     [ -z "$STOP" ] || exec {STOP}>&-
     STOP=''
     for pid in ${NODE_PIDS[@]+"${NODE_PIDS[@]}"}; do wait "$pid" 2>/dev/null || true; done

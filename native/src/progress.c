@@ -217,10 +217,11 @@ static void say_overlooked(struct hd_link *link, int64_t ms)
 {
     hd_count(link->engine->stats, wakeups_lost, 1);
     if (!link->overlooked_said)
-        hd_log(link->engine, HD_LOG_WARN,
-               "link to %s over %s: nobody was woken for what came %lld ms ago; the adapter's driver or library lost a "
-               "notification. Later ones are only counted (wakeups.lost)",
-               link->peer, link->ep->device->ops->name, (long long)ms);
+        hd_log(
+            link->engine, HD_LOG_WARN,
+            "link to %s over %s: nobody was woken for what came %lld ms ago: a notification was lost, by the adapter's "
+            "driver, its library or this engine, or the machine is starved. Later ones are only counted (wakeups.lost)",
+            link->peer, link->ep->device->ops->name, (long long)ms);
     link->overlooked_said = true;
 }
 

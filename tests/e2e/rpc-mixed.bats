@@ -14,7 +14,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "${OTHER:-}" ] || kill "$OTHER" 2>/dev/null || true
+    [ -z "${OTHER:-}" ] || kill "$OTHER" 2>/dev/null || true # it may have ended
     [ ! -d "$DIR" ] || cluster stop --dir "$DIR"
 }
 

@@ -22,7 +22,7 @@ setup_file() {
 
 teardown_file() {
     [ -n "$REASON" ] || { . "$HOWDAH_ROOT/tests/packages/root.bash"; drop_root; }
-    gpgconf --kill gpg-agent 2>/dev/null || true
+    gpgconf --kill gpg-agent 2>/dev/null || true # there is none if no repository was signed
 }
 
 setup() {
