@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Spark's block transfer over the engine: real executors of standalone clusters, whose own counters say how blocks
-# came. A cluster without anything special is shared by the tests that need no other.
+# Spark's block transfer over the engine: real executors of standalone clusters and of YARN, whose own counters say how
+# blocks came. A cluster without anything special is shared by the tests that need no other.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ load lib
 
 setup_file() {
     set_up_tree
-    export SPARK_LOCAL_IP=127.0.0.1 SHARED=$BATS_FILE_TMPDIR/shared
+    export SPARK_LOCAL_IP=127.0.0.1 SHARED=$BATS_FILE_TMPDIR/shared DIR=$BATS_FILE_TMPDIR/c
     export ENGINE='--conf spark.shuffle.rdma.enabled=true'
     export FORCED="$ENGINE --conf spark.shuffle.rdma.transport=shm"
     # A worker stops copying its executors' output as it ends them; so they have a file of their own.
@@ -38,6 +38,7 @@ teardown_file() {
     set_up_tree
     # shellcheck disable=SC2086 # numbers
     stop_daemons ${SHARED_PIDS:-}
+    if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
 }
 
 stop_daemons() { (($# == 0)) || kill "$@" 2>/dev/null || true; }
@@ -107,9 +108,14 @@ all_over_engine() {
 }
 
 @test "every shuffled block of a standalone cluster comes over the engine, none over Netty" {
-    OPTIONS=$FORCED submit GroupByTest 6 2000 4092 5
+    local sink='--conf spark.metrics.conf.driver.sink.csv'
+    mkdir "$OUT/metrics"
+    OPTIONS="$FORCED $sink.class=org.apache.spark.metrics.sink.CsvSink $sink.directory=$OUT/metrics" \
+        submit GroupByTest 6 2000 4092 5
     all_over_engine 2
     executor_logs | grep -q 'come over .* over shm'
+    # What Spark's own sinks have: the driver served the executors' first broadcasts.
+    [ "$(tail -n 1 "$OUT/metrics/$APP.driver.blockTransfer.served.blocks.csv" | cut -d, -f2)" -gt 0 ]
 }
 
 @test "without the option nothing of it is used" {
@@ -162,4 +168,35 @@ all_over_engine() {
     OPTIONS="$FORCED $secret" run submit GroupByTest 4 500 4092 4
     [ "$status" -ne 0 ]
     grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
+}
+
+# on_yarn OPTION...: GroupByTest, every block of which has to come over the engine; its containers' output is in
+# $OUT/containers afterwards.
+on_yarn() {
+    local before
+    before=$(yarn_sums | wc -l)
+    # shellcheck disable=SC2086 # words
+    with "$DIR" spark-submit --master yarn --num-executors 2 --executor-memory 512m --driver-memory 512m \
+        --conf spark.ui.enabled=false --conf spark.shuffle.rdma.memory.limit=256m $FORCED "$@" \
+        --class io.howdah.examples.spark.GroupByTest "$TREE"/jars/howdah-examples-*.jar 6 1000 4092 5 \
+        >"$OUT/out" 2>"$OUT/driver.log"
+    both_ended() { [ "$(yarn_sums | wc -l)" -ge $((before + 2)) ]; }
+    wait_until 60 both_ended
+    yarn_sums | grep -qE 'fetched [1-9][0-9]* blocks of .* and 0 of 0 bytes over Netty'
+    run ! grep -E 'and [1-9][0-9]* of [0-9]* bytes over Netty' <(yarn_sums)
+}
+
+yarn_logs() { find "$DIR/logs" -name stderr -path '*container_*' -exec cat {} +; }
+
+yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
+
+@test "on YARN, in client mode and with authentication in cluster mode" {
+    # Containers that are told to end have the time to say what they did.
+    cluster start --dir "$DIR" --datanodes 1 --nodemanagers 1 --no-history --memory 4g \
+        -D yarn.nodemanager.sleep-delay-before-sigkill.ms=20000
+    on_yarn
+    grep -q 'GroupByTest: ' "$OUT/out"
+    grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine' "$OUT/driver.log"
+    on_yarn --deploy-mode cluster --conf spark.authenticate=true
+    yarn_logs | grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine'
 }
