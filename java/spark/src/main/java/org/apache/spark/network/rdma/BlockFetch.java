@@ -21,21 +21,25 @@ final class BlockFetch {
 
   private final ClientSession session;
   private final BlockClient client;
+  private final String executor;
   private final BlockFetchingListener listener;
 
-  private BlockFetch(ClientSession session, BlockClient client, BlockFetchingListener listener) {
+  private BlockFetch(ClientSession session, BlockClient client, String executor, BlockFetchingListener listener) {
     this.session = session;
     this.client = client;
+    this.executor = executor;
     this.listener = listener;
   }
 
-  static void start(ClientSession session, BlockClient client, String[] blocks, BlockFetchingListener listener) {
-    new BlockFetch(session, client, listener).ask(Arrays.asList(blocks));
+  /** @param executor whose blocks they are if the peer is a shuffle service, else null */
+  static void start(ClientSession session, BlockClient client, String executor, String[] blocks,
+      BlockFetchingListener listener) {
+    new BlockFetch(session, client, executor, listener).ask(Arrays.asList(blocks));
   }
 
   private void ask(List<String> blocks) {
     for (int from = 0; from < blocks.size();) {
-      BlockRequest.Writer name = new BlockRequest.Writer(session.id());
+      BlockRequest.Writer name = new BlockRequest.Writer(session.id(), executor);
       int to = from;
       while (to < blocks.size() && name.add(blocks.get(to))) {
         to++;
@@ -53,7 +57,7 @@ final class BlockFetch {
     try {
       listener.onBlockFetchSuccess(block, data);
     } catch (RuntimeException | Error e) {
-      RdmaBlockTransferService.LOG.error("Block {} was fetched, but its reader failed", block, e);
+      BlockLog.LOG.error("Block {} was fetched, but its reader failed", block, e);
     } finally {
       data.release();
     }
@@ -63,7 +67,7 @@ final class BlockFetch {
     try {
       listener.onBlockFetchFailure(block, cause);
     } catch (RuntimeException | Error e) {
-      RdmaBlockTransferService.LOG.error("Block {} was not fetched, and its reader failed", block, e);
+      BlockLog.LOG.error("Block {} was not fetched, and its reader failed", block, e);
     }
   }
 
