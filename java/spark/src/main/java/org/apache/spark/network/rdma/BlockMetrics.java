@@ -18,6 +18,8 @@ class BlockMetrics {
   /** Requests that these blocks took. */
   final Counter requests = registry.counter("engine.requests");
   final Counter failures = registry.counter("engine.failures");
+  /** Answers that had no room for all that was asked for. */
+  final Counter fullAnswers = registry.counter("engine.answers.full");
   /** Blocks sent to others to be kept there. */
   final Counter uploads = registry.counter("engine.uploads");
   final Counter nettyUploads = registry.counter("netty.uploads");
