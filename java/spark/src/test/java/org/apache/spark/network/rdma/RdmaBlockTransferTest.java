@@ -142,6 +142,39 @@ class RdmaBlockTransferTest {
   }
 
   @Test
+  void whatAnAnswerHasNoRoomForIsAskedForSideBySide() throws Exception {
+    start(REQUIRED);
+    String[] names = new String[40];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = "shuffle_1_" + i + "_1";
+      server.blocks.put(names[i], new TestService.Counted(bytes(300_000, i))); // an answer takes three
+    }
+    Fetched fetched = Fetched.of(client, server, names);
+    for (int i = 0; i < names.length; i++) {
+      assertThat(fetched.read(names[i])).isEqualTo(bytes(300_000, i));
+    }
+    fetched.release();
+    assertThat(client.rdma.metrics().requests.getCount()).isEqualTo(14);
+    assertThat(client.rdma.metrics().fullAnswers.getCount()).isEqualTo(1); // one after the other it was 13
+    assertNothingIsHeld();
+  }
+
+  @Test
+  void aLargeBlockBeforeManyTinyOnesDoesNotScatterThem() throws Exception {
+    start(REQUIRED);
+    String[] names = new String[100];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = "shuffle_1_" + i + "_1";
+      server.blocks.put(names[i], new TestService.Counted(bytes(i == 0 ? 1 << 20 : 10, i)));
+    }
+    Fetched fetched = Fetched.of(client, server, names);
+    assertThat(fetched.read(names[99])).isEqualTo(bytes(10, 99));
+    fetched.release();
+    assertThat(client.rdma.metrics().requests.getCount()).isLessThanOrEqualTo(17);
+    assertNothingIsHeld();
+  }
+
+  @Test
   void aBlockThatIsMissingFailsAlone() throws Exception {
     start(REQUIRED);
     server.blocks.put("rdd_1_1", new TestService.Counted(bytes(10, 1)));
