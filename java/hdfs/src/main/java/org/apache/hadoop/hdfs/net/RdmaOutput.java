@@ -3,6 +3,7 @@ package org.apache.hadoop.hdfs.net;
 import io.howdah.engine.EngineException;
 import io.howdah.engine.EngineStream;
 import io.howdah.engine.MemoryLimitException;
+import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.EOFException;
 import java.io.IOException;
@@ -33,6 +34,7 @@ final class RdmaOutput extends SocketOutputStream {
   private final EngineStream stream;
   private final RdmaHdfs rdma;
   private final String remote;
+  private final Runnable gone;
   private final MutableCounterLong sent = RdmaMetrics.get().bytesSent();
   private volatile int timeout;
 
@@ -71,11 +73,17 @@ final class RdmaOutput extends SocketOutputStream {
     boolean send() throws IOException;
   }
 
-  RdmaOutput(RdmaHdfs rdma, EngineStream stream, String remote) throws IOException {
+  /**
+   * Takes the writing side.
+   *
+   * @param gone called if the peer turns out to have no such service any more
+   */
+  RdmaOutput(RdmaHdfs rdma, EngineStream stream, String remote, Runnable gone) throws IOException {
     super(new Channel(stream), 0);
     this.rdma = rdma;
     this.stream = stream.interruptible(false).writeTimeout(SLICE);
     this.remote = remote;
+    this.gone = gone;
   }
 
   /** Longest wait for room, in milliseconds; 0 waits for ever. */
@@ -144,6 +152,9 @@ final class RdmaOutput extends SocketOutputStream {
       } catch (MemoryLimitException e) {
         throw e;
       } catch (EngineException e) {
+        if (e instanceof NoSuchServiceException) {
+          gone.run(); // within one process that is known at once, and nobody gets as far as to read it
+        }
         // In the words that BlockSender knows a client by that has gone; others make it suspect the disk.
         throw new IOException("Broken pipe: " + e.getMessage(), e);
       }

@@ -31,7 +31,7 @@ public final class RdmaPeer implements Peer {
     this.remote = remote;
     this.local = local;
     this.in = new RdmaInput(stream, remote, gone);
-    this.out = new RdmaOutput(rdma, stream, remote);
+    this.out = new RdmaOutput(rdma, stream, remote, gone);
   }
 
   /** The peer of a socket without a channel: the stream that carries it, or the socket itself. */

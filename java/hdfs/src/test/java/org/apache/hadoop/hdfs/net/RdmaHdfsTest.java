@@ -232,6 +232,22 @@ class RdmaHdfsTest {
     }
   }
 
+  /** Its links live on, as the process does, and lead to a service that is no more. */
+  @Test
+  void aDataNodeThatRestartsIsGreetedAnew() throws Exception {
+    Configuration conf = forced();
+    conf.setInt("dfs.client.retry.window.base", 10);
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, conf); FileSystem fs = hdfs.client(conf)) {
+      Path path = write(fs, 1000, 1);
+      assertThat(hdfs.cluster.restartDataNode(0, true)).isTrue();
+      hdfs.cluster.waitActive();
+      assertThat(read(fs, path, 1000)).isEqualTo(bytes(1000));
+      Path other = write(fs, 1000, 1);
+      assertThat(read(fs, other, 1000)).isEqualTo(bytes(1000));
+      hdfs.assertOverTheEngineOnly();
+    }
+  }
+
   // Mixed.
 
   @Test
