@@ -14,8 +14,8 @@ setup_file() {
     mkdir "$ROOT.repo"
     "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs "$DEBS" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made"
     cp -R "$BATS_FILE_TMPDIR/made/apt" "$ROOT.repo/apt"
-    cp "$ROOT.repo/apt/howdah.gpg" "$ROOT/etc/apt/keyrings/"
-    echo 'deb [signed-by=/etc/apt/keyrings/howdah.gpg] file:/srv/repo/apt stable main' >"$ROOT/etc/apt/sources.list"
+    cp "$ROOT.repo/apt/howdah.gpg" "$ROOT/srv/"
+    echo 'deb [signed-by=/srv/howdah.gpg] file:/srv/repo/apt stable main' >"$ROOT/etc/apt/sources.list"
     touch "$ROOT.repo/ready"
     boot_root "$ROOT"
 }
@@ -32,17 +32,6 @@ setup() {
 
 # install PACKAGE...: by apt, which says what it does when it fails.
 install() { in_root apt-get -qq -y install "$@" </dev/null; }
-
-# A package that stands for the JDK of this machine, as a site would make one for its own.
-add_jdk_package() {
-    local work=$BATS_TEST_TMPDIR/jdk
-    mkdir -p "$work/DEBIAN" "$work/usr/lib/jvm"
-    ln -s "$JAVA_HOME" "$work/usr/lib/jvm/site-8-jdk"
-    printf 'Package: howdah-jdk8\nVersion: 1\nArchitecture: all\nMaintainer: site <site@howdah.invalid>\nDescription: the JDK 8 of this site\n' \
-        >"$work/DEBIAN/control"
-    dpkg-deb --root-owner-group -b "$work" "$ROOT/srv/howdah-jdk8.deb"
-    in_root dpkg -i /srv/howdah-jdk8.deb
-}
 
 @test "apt takes the signed repository, and not one that was changed afterwards" {
     in_root apt-get -qq update
@@ -63,12 +52,27 @@ add_jdk_package() {
     [ ! -e "$ROOT/usr/bin/hadoop" ]
 }
 
+@test "with a later Java only apt refuses, whatever that Java says it provides" {
+    local work=$BATS_TEST_TMPDIR/java17
+    mkdir -p "$work/DEBIAN"
+    printf 'Package: openjdk-17-jre-headless\nVersion: 17\nArchitecture: all\nMaintainer: m <m@howdah.invalid>\nDescription: Java 17\nProvides: %s\n' \
+        'default-jre-headless, java-runtime-headless, java2-runtime-headless, java5-runtime-headless, java8-runtime-headless' >"$work/DEBIAN/control"
+    dpkg-deb --root-owner-group -b "$work" "$ROOT/srv/java17.deb"
+    in_root dpkg -i /srv/java17.deb
+    run in_root apt-get -y install howdah-spark
+    [ "$status" -ne 0 ]
+    [[ $output == *openjdk-8-jre-headless* ]]
+    [ -z "$(in_root dpkg --audit)" ]
+    [ ! -e "$ROOT/usr/bin/spark-submit" ]
+    in_root dpkg --purge openjdk-17-jre-headless
+}
+
 @test "beside another Hadoop apt refuses and names it" {
     local work=$BATS_TEST_TMPDIR/other
     mkdir -p "$work/DEBIAN"
     printf 'Package: hadoop\nVersion: 3\nArchitecture: all\nMaintainer: other <o@howdah.invalid>\nDescription: another one\n' >"$work/DEBIAN/control"
     dpkg-deb --root-owner-group -b "$work" "$ROOT/srv/hadoop.deb"
-    add_jdk_package
+    add_jdk_package "$BATS_TEST_TMPDIR"
     in_root dpkg -i /srv/hadoop.deb
     run in_root apt-get -y --no-remove install howdah-hadoop
     [ "$status" -ne 0 ]
@@ -116,6 +120,19 @@ add_jdk_package() {
     in_root umount /srv/var
 }
 
+@test "the README's way to install works: the repository on a web server" {
+    in_root rm /etc/apt/sources.list /srv/howdah.gpg
+    in_root sh -c 'rm -rf /var/lib/apt/lists/*'
+    in_root setsid python3 -m http.server -d /srv/repo --bind 127.0.0.1 8000 </dev/null >"$ROOT.web" 2>&1 3>&- &
+    local lines
+    lines=$(sed -n '\,^    curl .*/apt/,,/^    apt update/p' "$HOWDAH_ROOT/README.md" | sed 's/SERVER/127.0.0.1:8000/; s/apt install/apt -y install/; s/curl/curl -sS --retry 20 --retry-connrefused/')
+    echo "$lines"
+    [ "$(wc -l <<<"$lines")" -eq 3 ]
+    in_root sh -ec "$lines" </dev/null
+    in_root hadoop version | grep -q "Hadoop $HADOOP_VERSION-howdah"
+    [ -z "$(in_root dpkg --audit)" ]
+}
+
 @test "everything installs, and nothing runs" {
     install howdah-hadoop-conf-pseudo howdah-hadoop-{secondarynamenode,journalnode,zkfc,timelineserver} howdah-spark howdah-spark-history-server \
         howdah-engine-dev
@@ -144,6 +161,9 @@ add_jdk_package() {
     run in_root service howdah-hadoop-namenode start
     [ "$status" -ne 0 ]
     [[ $output == */etc/hadoop/conf*core-site.xml:* ]]
+    run in_root service howdah-hadoop-namenode status
+    [ "$status" -ne 0 ]
+    [[ $output == *'is not running'*/etc/hadoop/conf*core-site.xml:* ]]
     in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
     # Not formatted yet: the cause is in what it prints and in its log.
     in_root service howdah-hadoop-namenode start || true # it may live long enough to seem started: status decides below
@@ -151,6 +171,11 @@ add_jdk_package() {
     in_root grep -q 'does not exist' /var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log
     run in_root service howdah-hadoop-namenode status
     [ "$status" -ne 0 ]
+    [[ $output == *'does not exist'*/var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log* ]]
+    # Stopped, it has nothing more to say.
+    in_root service howdah-hadoop-namenode stop
+    run in_root service howdah-hadoop-namenode status
+    [ "$output" = 'howdah-hadoop-namenode is not running' ]
 }
 
 @test "a service with the wrong Java, and one without room for its logs, say so" {
@@ -191,6 +216,7 @@ add_jdk_package() {
     count_words_with_spark --conf spark.ui.enabled=false
 }
 
+# bats test_tags=slow
 @test "a configuration out of templates: RPC over the engine only, Spark with the shuffle service" {
     install howdah-slurm-pbs
     in_root howdah template write /etc/hadoop/conf.site pseudo rpc-required spark-shuffle
@@ -213,17 +239,21 @@ add_jdk_package() {
     local before
     before=$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)
     in_root sh -c 'echo "# of this site" >>/etc/hadoop/conf.dist/hadoop-env.sh; echo "# of this site" >>/etc/default/howdah-hadoop-datanode'
-    BIGTOP_BUILD_STAMP=2 "$HOWDAH_ROOT/ci/deb" --out "$NEWER" amd64
+    newer_debs "$DEBS" "$NEWER"
     "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs "$NEWER" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made2"
     rm -rf "$ROOT.repo/apt"
     cp -R "$BATS_FILE_TMPDIR/made2/apt" "$ROOT.repo/apt"
     in_root apt-get -qq update
+    # Two versions never mix: whoever asks for one package of the newer build gets all that are installed.
+    [ "$(in_root apt-get -s install howdah-hadoop-datanode | grep -c '^Inst howdah-')" -eq \
+        "$(in_root dpkg-query -W -f '${Package} ${db:Status-Status}\n' 'howdah-*' | grep -v jdk8 | grep -c ' installed$')" ]
     in_root apt-get -qq -y dist-upgrade
     [ -z "$(in_root dpkg-query -W -f '${Version} ${Package}\n' 'howdah-hadoop*' 'howdah-spark*' 'howdah-conf*' 'howdah-slurm*' 'howdah-engine*' | grep -v -e '-2 ')" ]
     [ -z "$(in_root dpkg --audit)" ]
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh /etc/default/howdah-hadoop-datanode
     in_root howdah pseudo status
     [ "$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)" != "$before" ]
+    restarted_in_order
     wait_for_hdfs
     words_counted
     # One version of each jar: what the older packages had is gone.
@@ -258,7 +288,7 @@ add_jdk_package() {
     in_root sh -c 'mkdir -p /var/lib/hadoop-hdfs/disk1 && touch /var/lib/hadoop-hdfs/disk1/block'
     in_root apt-get -qq -y purge '^howdah-hadoop' '^howdah-spark' '^howdah-conf' '^howdah-slurm' '^howdah-engine'
     [ -z "$(in_root dpkg-query -W -f '${Package} ${db:Status-Status}\n' 'howdah-*' | grep -v -e ' not-installed$' -e howdah-jdk8)" ]
-    [ -z "$(in_root find /usr /etc /var/log -name '*howdah*' ! -name 'howdah.gpg' ! -path '/usr/share/doc/howdah-jdk8*' ! -path '/etc/rc?.d/*')" ]
+    [ -z "$(in_root find /usr /etc /var/log -name '*howdah*' ! -name howdah.gpg ! -name howdah.list ! -path '/usr/share/doc/howdah-jdk8*' ! -path '/etc/rc?.d/*')" ]
     [ ! -e "$ROOT/etc/hadoop" ] && [ ! -e "$ROOT/etc/spark" ] && [ ! -e "$ROOT/usr/lib/howdah" ]
     [ ! -e "$ROOT/var/log/hadoop-hdfs" ] && [ ! -e "$ROOT/var/lib/hadoop-hdfs/pseudo" ]
     [ -e "$ROOT/var/lib/hadoop-hdfs/disk1/block" ]

@@ -1,22 +1,26 @@
 # shellcheck shell=bash
 # A small system of its own for installing packages into: Debian's base system in a folder, with its own processes,
-# network and mounts. No systemd runs in it, so services start by their SysV scripts. Loaded by the tests beside it.
+# network and mounts. No systemd runs in it, so services start by their SysV scripts, unless it is booted by boot_systemd.
+# Loaded by the tests beside it.
 
 . "$HOWDAH_ROOT/ci/lib/jdk8.sh"
 
-# What packages of ours depend on and Debian has; the rest of a system is not needed.
-ROOT_PACKAGES=ca-certificates,python3,procps
+# What packages of ours depend on and Debian has, and curl, which the README's way to install takes; the rest of a system is not needed.
+ROOT_PACKAGES=ca-certificates,curl,python3,procps
+
+# ROOT_ARCH: the architecture of the system, where it is not this machine's: then its programs run under emulation.
+# ROOT_EXTRA: more packages, with commas between them.
 
 # base_system: prints the archive of a base system, made once and kept.
 base_system() {
-    local mirror suite archive=$HOWDAH_CACHE/packages/root
+    local mirror suite archive=$HOWDAH_CACHE/packages/root include=$ROOT_PACKAGES${ROOT_EXTRA:+,$ROOT_EXTRA}
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-bookworm}")
-    archive+=-$suite-$(dpkg --print-architecture)-$(echo "$ROOT_PACKAGES" | sha256sum | cut -c1-8).tar
+    archive+=-$suite-${ROOT_ARCH:-$(dpkg --print-architecture)}-$(echo "$include" | sha256sum | cut -c1-8).tar
     if [ ! -e "$archive" ]; then
         mirror=$(debian_mirror 2>/dev/null) || true
         [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
         mkdir -p "${archive%/*}"
-        mmdebstrap --quiet --variant=minbase --include="$ROOT_PACKAGES" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
+        mmdebstrap --quiet --variant=minbase ${ROOT_ARCH:+--arch="$ROOT_ARCH"} --include="$include" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
         mv "$archive.new.tar" "$archive"
     fi
     echo "$archive"
@@ -41,14 +45,15 @@ make_root() {
     printf '#!/bin/sh\nexit 0\n' >"$root/usr/sbin/policy-rc.d"
     chmod 755 "$root/usr/sbin/policy-rc.d"
     printf '127.0.0.1 localhost node\n' >"$root/etc/hosts"
-    mkdir -p "$root$JAVA_HOME" "$root/srv/repo" "$root/etc/apt/keyrings"
+    echo node >"$root/etc/hostname"
+    mkdir -p "$root$JAVA_HOME" "$root/srv/repo"
     # Accounts of services must get to the JDK, wherever it is.
     chmod -R go+X "$root/root" "$root/home"
 }
 
 # boot_root FOLDER: its namespaces, held by a process that takes in orphans; its number is in FOLDER.pid.
 boot_root() {
-    local root=$1 holder
+    local root=$1
     # shellcheck disable=SC2016 # expanded in there
     setsid unshare --mount --pid --net --uts --fork --kill-child --propagation private bash -c '
         root=$1
@@ -62,13 +67,50 @@ boot_root() {
         mount --bind "$root.repo" "$root/srv/repo"
         exec chroot "$root" /bin/bash -c "while :; do sleep 60 & wait; done"
     ' _ "$root" "$JAVA_HOME" </dev/null >"$root.log" 2>&1 3>&- &
-    holder=$!
-    for _ in {1..100}; do
-        if [ -n "$(pgrep -P "$holder")" ] && [ -e "/proc/$(pgrep -P "$holder")/root/srv/repo/ready" ]; then break; fi
+    await_root "$root" $!
+}
+
+# boot_systemd FOLDER: the same with systemd as its first process.
+boot_systemd() {
+    local root=$1
+    # shellcheck disable=SC2016 # expanded in there
+    setsid unshare --mount --pid --net --uts --ipc --cgroup --fork --kill-child --propagation private bash -c '
+        set -e
+        root=$1
+        hostname node
+        ip link set lo up
+        mount --bind "$root" "$root"
+        mount -t proc proc "$root/proc"
+        mount -t sysfs -o ro sysfs "$root/sys"
+        mount -t cgroup2 cgroup2 "$root/sys/fs/cgroup"
+        mount -t tmpfs -o mode=755 tmpfs "$root/dev"
+        mkdir "$root"/dev/{pts,shm}
+        mount -t devpts -o newinstance,ptmxmode=666 devpts "$root/dev/pts"
+        ln -s pts/ptmx "$root/dev/ptmx"
+        ln -s /proc/self/fd "$root/dev/fd"
+        for device in null zero full random urandom tty; do touch "$root/dev/$device"; mount --bind "/dev/$device" "$root/dev/$device"; done
+        mount -t tmpfs -o mode=755 tmpfs "$root/run"
+        mount --bind -o ro "$2" "$root$2"
+        mount --bind "$root.repo" "$root/srv/repo"
+        cd "$root"
+        pivot_root . .
+        umount -l .
+        exec env -i container=howdah-test /lib/systemd/systemd --log-target=console
+    ' _ "$root" "$JAVA_HOME" </dev/null >"$root.log" 2>&1 3>&- &
+    await_root "$root" $!
+    # "degraded" is up, too: not every unit of a whole machine can do its work in here.
+    until in_root systemctl is-system-running 2>/dev/null | grep -q -e running -e degraded; do kill -0 "$(cat "$root.pid")" || return 1; sleep 0.2; done
+}
+
+# await_root FOLDER PID: until the namespaces that PID holds are set up.
+await_root() {
+    local root=$1 holder=$2
+    echo "$holder" >"$root.holder"
+    until [ -n "$(pgrep -P "$holder")" ] && [ -e "/proc/$(pgrep -P "$holder")/root/srv/repo/ready" ]; do
+        kill -0 "$holder" 2>/dev/null || { cat "$root.log" >&2; return 1; }
         sleep 0.1
     done
     pgrep -P "$holder" >"$root.pid"
-    echo "$holder" >"$root.holder"
 }
 
 # shellcheck disable=SC2153 # ROOT is what the tests export
@@ -76,6 +118,33 @@ boot_root() {
 in_root() {
     nsenter --target "$(cat "$ROOT.pid")" --mount --pid --net --uts --root \
         env -C / -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"
+}
+
+# add_jdk_package FOLDER: a package that stands for the JDK of this machine, as a site would make one for its own; FOLDER is for work.
+add_jdk_package() {
+    local work=$1/jdk
+    mkdir -p "$work/DEBIAN" "$work/usr/lib/jvm"
+    ln -s "$JAVA_HOME" "$work/usr/lib/jvm/site-8-jdk"
+    printf 'Package: howdah-jdk8\nVersion: 1\nArchitecture: all\nMaintainer: site <site@howdah.invalid>\nDescription: the JDK 8 of this site\n' \
+        >"$work/DEBIAN/control"
+    dpkg-deb --root-owner-group -b "$work" "$ROOT/srv/howdah-jdk8.deb"
+    in_root dpkg -i /srv/howdah-jdk8.deb
+}
+
+# newer_debs FROM TO: the packages of FROM as BIGTOP_BUILD_STAMP=2 would build them, which are the same files: only what
+# describes a package is made anew, as a whole build takes minutes.
+newer_debs() {
+    local from=$1 to=$2 deb work
+    mkdir -p "$to"
+    for deb in "$from"/all/*.deb "$from/$(dpkg --print-architecture)"/*.deb; do
+        work=$(mktemp -d "$to/work.XXXXXX")
+        (cd "$work" && ar x "$deb" && mkdir control && tar -xzf control.tar.gz -C control) || return 1
+        sed -i -E -e '/^Version: /s/-1$/-2/' -e '/^[A-Za-z-]+: /s/\(= ([^)]*)-1\)/(= \1-2)/g' "$work/control/control"
+        tar -C "$work/control" --owner=0 --group=0 -czf "$work/control.tar.gz" . || return 1
+        deb=${deb##*/}
+        (cd "$work" && ar rc "../${deb/-1_/-2_}" debian-binary control.tar.gz data.tar.gz) || return 1
+        rm -rf "$work"
+    done
 }
 
 # as_user USER COMMAND...: in there, as somebody else.
@@ -93,6 +162,15 @@ drop_root() {
     while [ -e "/proc/$holder" ]; do sleep 0.1; done
     rm -rf --one-file-system "${ROOT:?}" "$ROOT.repo"
 }
+
+# start_of PACKAGE: when its daemon started, in clock ticks since this machine booted.
+start_of() {
+    # shellcheck disable=SC2016 # expanded in there
+    in_root sh -c 'sed "s/.*) //" "/proc/$(cat "/run/$1"/*.pid)/stat" | cut -d" " -f20' _ "$1"
+}
+
+# restarted_in_order: the history server after the NameNode, as it dies when that goes away while it starts.
+restarted_in_order() { [ "$(start_of howdah-hadoop-namenode)" -lt "$(start_of howdah-hadoop-historyserver)" ]; }
 
 # wait_for_hdfs: until the NameNode has left safe mode; fails when it has ended.
 wait_for_hdfs() {

@@ -4,12 +4,15 @@ import io.howdah.engine.Engine;
 import io.howdah.engine.EngineOption;
 import io.howdah.engine.EngineUnavailableException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkException;
 import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.netty.NettyBlockTransferService;
 import org.apache.spark.network.netty.SparkTransportConf;
 import org.apache.spark.network.server.TransportServerBootstrap;
@@ -20,11 +23,13 @@ import org.apache.spark.network.util.TransportConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.ThreadUtils;
 import scala.collection.immutable.List;
 import scala.concurrent.Future;
 import scala.concurrent.Promise;
 import scala.concurrent.Promise$;
+import scala.concurrent.duration.Duration;
 import scala.reflect.ClassTag;
 import scala.runtime.BoxedUnit;
 
@@ -154,6 +159,20 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   @Override
   public void fetchBlocks(String host, int port, String execId, String[] blocks, BlockFetchingListener listener) {
     fetch(host, port, null, blocks, listener, (some, hears) -> super.fetchBlocks(host, port, execId, some, hears));
+  }
+
+  /** As Spark's own, which has the block copied by the thread that takes the answers, and a large one twice. */
+  @Override
+  public ManagedBuffer fetchBlockSync(String host, int port, String execId, String block) {
+    try (AwaitedBlock awaited = new AwaitedBlock()) {
+      fetchBlocks(host, port, execId, new String[] {block}, awaited);
+      return new NioManagedBuffer(AwaitedBlock.copy(ThreadUtils.awaitResult(awaited.future(), Duration.Inf())));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (SparkException e) { // what the caller of Spark's own gets, which declares nothing
+      Platform.throwException(e);
+      throw new IllegalStateException(e);
+    }
   }
 
   /** Stock Spark's way to a peer's blocks. */
