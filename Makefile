@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e conformance
+.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e e2e-slow conformance
 .PHONY: bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
@@ -45,6 +45,9 @@ unit: java ## run the unit tests
 
 e2e: stock ## run the end-to-end tests on a local cluster
 	@ci/e2e
+
+e2e-slow: stock ## run them with those that take minutes
+	@E2E_SLOW=1 ci/e2e
 
 rdma-vm: dist ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests

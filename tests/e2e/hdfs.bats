@@ -36,7 +36,10 @@ data() {
 # holds PATH FILE: the file in HDFS has the local one's bytes.
 holds() { with "$DIR" hdfs dfs -cat "$1" | cmp - "$2"; }
 
-@test "a DataNode that is killed during a write costs no byte, and comes back" {
+# total COUNTER: of the three DataNodes.
+total() { for i in 1 2 3; do metric "$DIR" "datanode-$i" HowdahHdfs "$1"; done | awk "{ s += \$1 } END { print s }"; }
+
+@test "a DataNode that is killed during a write costs no byte, and comes back; all replicas at once" {
     cluster start --dir "$DIR" --datanodes 3 --no-yarn "${FORCED[@]}" -D dfs.replication=3 \
         -D dfs.client.block.write.replace-datanode-on-failure.policy=NEVER \
         -D dfs.namenode.replication.pending.timeout-sec=10 # a replica that was asked of the dead DataNode
@@ -59,6 +62,14 @@ holds() { with "$DIR" hdfs dfs -cat "$1" | cmp - "$2"; }
     holds written "$file"
     nothing_past "$DIR" HowdahHdfs datanode-{1,2,3}
     above 0 "$DIR" datanode-2 HowdahHdfs BytesReceived
+
+    # All replicas at once: each DataNode has the bytes from the client, and none sends them on.
+    hops=$(total ClientConnections) sum=()
+    for i in 1 2 3; do sum[i]=$(metric "$DIR" "datanode-$i" HowdahHdfs BytesReceived); done
+    with "$DIR" hdfs dfs -D dfs.replication.parallel.enabled=true -put "$file" at-once
+    for i in 1 2 3; do above $((sum[i] + 24 * 1024 * 1024)) "$DIR" "datanode-$i" HowdahHdfs BytesReceived; done
+    [ "$(total ClientConnections)" -eq "$hops" ]
+    holds at-once "$file"
 }
 
 @test "clients and DataNodes that know nothing of the engine share a cluster with those that do" {

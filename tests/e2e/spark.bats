@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Spark's block transfer over the engine: real executors of standalone clusters, whose own counters say how blocks
-# came. A cluster without anything special is shared by the tests that need no other.
+# Spark's block transfer over the engine: real executors of standalone clusters and of YARN, whose own counters say how
+# blocks came. A cluster without anything special is shared by the tests that need no other.
 
 bats_require_minimum_version 1.5.0
 
@@ -8,7 +8,7 @@ load lib
 
 setup_file() {
     set_up_tree
-    export SPARK_LOCAL_IP=127.0.0.1 SHARED=$BATS_FILE_TMPDIR/shared
+    export SPARK_LOCAL_IP=127.0.0.1 SHARED=$BATS_FILE_TMPDIR/shared DIR=$BATS_FILE_TMPDIR/c
     export ENGINE='--conf spark.shuffle.rdma.enabled=true'
     export FORCED="$ENGINE --conf spark.shuffle.rdma.transport=shm"
     # A worker stops copying its executors' output as it ends them; so they have a file of their own.
@@ -38,6 +38,7 @@ teardown_file() {
     set_up_tree
     # shellcheck disable=SC2086 # numbers
     stop_daemons ${SHARED_PIDS:-}
+    if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
 }
 
 stop_daemons() { (($# == 0)) || kill "$@" 2>/dev/null || true; }
@@ -50,34 +51,45 @@ daemon() {
 
 # standalone FOLDER [VARIABLE=VALUE]: a master and two workers of one core; the variable is the second worker's only.
 standalone() {
+    master "$1"
+    worker 1 1
+    (($# == 1)) || export "${2?}"
+    worker 2 1
+    (($# == 1)) || unset "${2%%=*}"
+    wait_until 120 workers 2
+}
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+
+master() {
     local port
     WORK=$1
     mkdir -p "$WORK"
-    port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+    port=$(free_port)
     MASTER=spark://127.0.0.1:$port
     daemon master org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0
     wait_until 120 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
-    worker 1
-    (($# == 1)) || export "${2?}"
-    worker 2
-    (($# == 1)) || unset "${2%%=*}"
-    wait_until 120 both_workers
 }
 
+# worker NUMBER CORES
 worker() {
-    daemon "worker$1" org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --port 0 --webui-port 0 -c 1 -m 1g \
+    daemon "worker$1" org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --port 0 --webui-port 0 -c "$2" -m 1g \
         -d "$WORK/w$1" "$MASTER"
 }
 
-both_workers() { [ "$(grep -c 'Registering worker' "$WORK/master.log")" -ge 2 ]; }
+# workers COUNT: so many have come.
+workers() { [ "$(grep -c 'Registering worker' "$WORK/master.log")" -ge "$1" ]; }
 
 # submit JOB ARGUMENT...: with the words of $OPTIONS. The application is $APP afterwards.
-submit() {
+submit() { submit_it --class "io.howdah.examples.spark.$1" "$TREE"/jars/howdah-examples-*.jar "${@:2}"; }
+
+# submit_it WHAT...: the same for what is no job of ours.
+submit_it() {
     local status=0
     # shellcheck disable=SC2086 # words
     "$TREE/bin/spark-submit" --master "$MASTER" --executor-memory 512m --conf spark.ui.enabled=false $OPTIONS \
-        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J" --class "io.howdah.examples.spark.$1" \
-        "$TREE"/jars/howdah-examples-*.jar "${@:2}" >"$OUT/out" 2>"$OUT/driver.log" 3>&- || status=$?
+        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J" \
+        "$@" >"$OUT/out" 2>"$OUT/driver.log" 3>&- || status=$?
     APP=$(sed -n 's/.*with app ID \(app-[-0-9]*\).*/\1/p' "$OUT/driver.log")
     if [ "$status" -ne 0 ]; then tail -n 50 "$OUT/driver.log"; else cat "$OUT/out"; fi
     return "$status"
@@ -107,9 +119,14 @@ all_over_engine() {
 }
 
 @test "every shuffled block of a standalone cluster comes over the engine, none over Netty" {
-    OPTIONS=$FORCED submit GroupByTest 6 2000 4092 5
+    local sink='--conf spark.metrics.conf.driver.sink.csv'
+    mkdir "$OUT/metrics"
+    OPTIONS="$FORCED $sink.class=org.apache.spark.metrics.sink.CsvSink $sink.directory=$OUT/metrics" \
+        submit GroupByTest 6 2000 4092 5
     all_over_engine 2
     executor_logs | grep -q 'come over .* over shm'
+    # What Spark's own sinks have: the driver served the executors' first broadcasts.
+    [ "$(tail -n 1 "$OUT/metrics/$APP.driver.blockTransfer.served.blocks.csv" | cut -d, -f2)" -gt 0 ]
 }
 
 @test "without the option nothing of it is used" {
@@ -162,4 +179,77 @@ all_over_engine() {
     OPTIONS="$FORCED $secret" run submit GroupByTest 4 500 4092 4
     [ "$status" -ne 0 ]
     grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
+}
+
+# come_and_go PORT: options for executors that go as soon as they have nothing to do; a service on the port keeps their files.
+come_and_go() {
+    local option
+    for option in shuffle.service.enabled=true shuffle.service.port="$1" dynamicAllocation.enabled=true \
+        dynamicAllocation.maxExecutors=2 dynamicAllocation.executorIdleTimeout=2s; do
+        printf -- '--conf spark.%s ' "$option"
+    done
+}
+
+@test "with dynamic allocation, a worker's shuffle service serves the files of executors that are gone over the engine" {
+    local port
+    port=$(free_port)
+    export SPARK_DAEMON_JAVA_OPTS="-Dspark.shuffle.service.enabled=true -Dspark.shuffle.service.port=$port"
+    SPARK_DAEMON_JAVA_OPTS+=' -Dspark.shuffle.rdma.enabled=true'
+    master "$OUT/service"
+    worker 1 2
+    unset SPARK_DAEMON_JAVA_OPTS
+    wait_until 120 workers 1
+    grep -q 'The shuffle service serves over libhowdah' "$WORK/worker1.log"
+    OPTIONS="$FORCED --conf spark.executor.cores=1 $(come_and_go "$port")" submit_it "$ROOT/tests/e2e/spark_shuffle_twice.py"
+    grep -q '^the same twice, mapped once$' "$OUT/out"
+    executor_logs | grep -q "Blocks of .*:$port come over .* over shm"
+    wait_until 60 came_over_engine 64 # all that the second run needed, at least
+    [ "$(fetched netty)" -eq 0 ]
+}
+
+came_over_engine() { [ "$(fetched engine)" -ge "$1" ]; }
+
+# on_yarn WHAT...: an application, every block of which has to come over the engine.
+on_yarn() {
+    local before
+    before=$(yarn_sums | wc -l)
+    # shellcheck disable=SC2086 # words
+    with "$DIR" spark-submit --master yarn --executor-memory 512m --driver-memory 512m \
+        --conf spark.ui.enabled=false --conf spark.shuffle.rdma.memory.limit=256m $FORCED "$@" \
+        >"$OUT/out" 2>"$OUT/driver.log"
+    both_ended() { [ "$(yarn_sums | wc -l)" -ge $((before + 2)) ]; }
+    wait_until 60 both_ended
+    yarn_sums | grep -qE 'fetched [1-9][0-9]* blocks of .* and 0 of 0 bytes over Netty'
+    run ! grep -E 'and [1-9][0-9]* of [0-9]* bytes over Netty' <(yarn_sums)
+}
+
+property() { echo "<property><name>$1</name><value>$2</value></property>"; }
+
+yarn_logs() { find "$DIR/logs" -name stderr -path '*container_*' -exec cat {} +; }
+
+yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
+
+@test "on YARN, in client mode and with authentication in cluster mode; a NodeManager's shuffle service" {
+    [ -n "${E2E_SLOW:-}" ] || skip "takes two minutes: make e2e-slow"
+    local port site=$OUT/site
+    local job=(--num-executors 2 --class io.howdah.examples.spark.GroupByTest "$TREE"/jars/howdah-examples-*.jar
+        6 1000 4092 5)
+    port=$(free_port)
+    mkdir "$site"
+    sed "s,</configuration>,$(property spark.shuffle.service.port "$port")$(property spark.authenticate true)&," \
+        "$TREE/share/conf-templates/spark-shuffle/yarn-site.xml" >"$site/yarn-site.xml"
+    # Containers that are told to end have the time to say what they did.
+    cluster start --dir "$DIR" --datanodes 1 --nodemanagers 1 --no-history --memory 4g --conf "$site" \
+        -D yarn.nodemanager.sleep-delay-before-sigkill.ms=20000
+    on_yarn "${job[@]}"
+    grep -q 'GroupByTest: ' "$OUT/out"
+    grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine' "$OUT/driver.log"
+    on_yarn --deploy-mode cluster --conf spark.authenticate=true "${job[@]}"
+    yarn_logs | grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine'
+
+    # shellcheck disable=SC2046 # words
+    on_yarn $(come_and_go "$port") --conf spark.authenticate=true "$ROOT/tests/e2e/spark_shuffle_twice.py"
+    grep -q '^the same twice, mapped once$' "$OUT/out"
+    yarn_logs | grep -q "Blocks of .*:$port come over .* over shm"
+    grep -q 'The shuffle service serves over libhowdah' "$DIR"/logs/*nodemanager*.log
 }

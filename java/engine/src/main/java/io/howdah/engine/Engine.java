@@ -43,6 +43,7 @@ public final class Engine implements Closeable {
       String source = null;
       try {
         source = NativeLibrary.ofThisProcess().load();
+        Crc32c.libraryIsThere();
       } catch (EngineUnavailableException e) {
         cause = e;
       } catch (RuntimeException | LinkageError e) {

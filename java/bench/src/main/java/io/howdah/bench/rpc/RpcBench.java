@@ -114,7 +114,7 @@ public final class RpcBench implements Callable<Integer> {
   @Option(names = "--connect", paramLabel = "HOST:PORT", description = "Ask a server that --listen started elsewhere.")
   private String connect;
 
-  @Option(names = "--jvm-options", defaultValue = "-Xms1g -Xmx1g",
+  @Option(names = "--jvm-options", defaultValue = RpcPlan.JVM_OPTIONS,
       description = "For each process that is measured (default: ${DEFAULT-VALUE}).")
   private String jvmOptions;
 

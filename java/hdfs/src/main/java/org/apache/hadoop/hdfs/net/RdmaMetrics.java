@@ -16,6 +16,8 @@ public final class RdmaMetrics {
   private MutableCounterLong clientConnections;
   @Metric("Connections to DataNodes that went on over a socket although the engine was enabled")
   private MutableCounterLong clientFallbacks;
+  @Metric("Blocks that were begun on all replicas at once")
+  private MutableCounterLong clientParallelBlocks;
   @Metric("Greetings that DataNodes of the process saw")
   private MutableCounterLong serverGreetings;
   @Metric("Greetings that ended without a link")
@@ -45,6 +47,15 @@ public final class RdmaMetrics {
 
   MutableCounterLong clientFallbacks() {
     return clientFallbacks;
+  }
+
+  MutableCounterLong clientParallelBlocks() {
+    return clientParallelBlocks;
+  }
+
+  /** A block, or the rest of it after a recovery, goes to all replicas at once. */
+  public static void countParallelBlock() {
+    get().clientParallelBlocks.incr();
   }
 
   MutableCounterLong serverGreetings() {

@@ -26,7 +26,7 @@ import org.apache.hadoop.net.SocketOutputStream;
  */
 final class RdmaOutput extends SocketOutputStream {
   /** From here on bytes are put into a registered buffer, to be sent without another copy. */
-  private static final int LARGE = 8192;
+  static final int LARGE = 8192;
   /** How often a sender that finds no room looks whether it was interrupted. */
   private static final int SLICE = 100;
 
@@ -117,13 +117,13 @@ final class RdmaOutput extends SocketOutputStream {
     return length;
   }
 
-  private void send(RegisteredBuffer buffer, int length) throws IOException {
+  void send(RegisteredBuffer buffer, int length) throws IOException {
     persist(() -> stream.send(buffer, 0, length));
     sent.incr(length);
   }
 
   /** @return null at the limit of memory: then the bytes go the slow way, which waits for some */
-  private RegisteredBuffer allocate(int length) throws IOException {
+  RegisteredBuffer allocate(int length) throws IOException {
     try {
       return rdma.engine().allocate(length);
     } catch (MemoryLimitException e) {

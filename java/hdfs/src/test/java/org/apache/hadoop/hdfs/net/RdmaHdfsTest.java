@@ -11,6 +11,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.engine.Engine;
+import io.howdah.engine.Link;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -28,6 +29,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DFSTestUtil;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.test.GenericTestUtils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
@@ -207,6 +210,25 @@ class RdmaHdfsTest {
       }
       assertThat(read(fs, path, 4 * MB)).isEqualTo(bytes(4 * MB));
       hdfs.assertOverTheEngineOnly();
+    }
+  }
+
+  @Test
+  void aClientThatGoesAwayIsNoError() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, forced()); FileSystem fs = hdfs.client(forced())) {
+      Path path = write(fs, MB, 1);
+      assertThat(read(fs, path, MB)).isEqualTo(bytes(MB)); // its connection is kept for the next one
+      DataNode node = hdfs.cluster.getDataNodes().get(0);
+      long before = RdmaMetrics.get().clientConnections().value();
+      String address = "127.0.0.1:" + node.getXferPort();
+      try (Link link = RdmaHdfs.of(forced()).engine().findLink(address).get()) {
+        link.disconnect();
+      }
+      GenericTestUtils.waitFor(() -> node.getXceiverCount() <= 1, 50, 30_000);
+      assertThat(node.getDatanodeNetworkCounts()).isEmpty();
+      assertThat(read(fs, path, MB)).isEqualTo(bytes(MB));
+      assertThat(RdmaMetrics.get().clientConnections().value()).isGreaterThan(before);
+      assertThat(hdfs.fallbacks()).isZero();
     }
   }
 

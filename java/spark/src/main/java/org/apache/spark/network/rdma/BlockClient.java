@@ -77,7 +77,7 @@ final class BlockClient implements Closeable {
         if (!events.isOpen()) {
           return;
         }
-        RdmaBlockTransferService.LOG.warn("An event could not be handled", e);
+        BlockLog.LOG.warn("An event could not be handled", e);
       }
     }
   }

@@ -14,30 +14,38 @@ import org.apache.spark.network.shuffle.BlockFetchingListener;
 
 /**
  * The blocks that a task asked for at once. As many as a name holds go into one request; what the answer had no room
- * for is asked for again, and large blocks come in pieces. The listener is told of each block once.
+ * for is asked for again, in requests side by side that are likely to fit, and large blocks come in pieces. The
+ * listener is told of each block once.
  */
 final class BlockFetch {
   private static final int EBUSY = 16;
+  /** So many requests at most come of what one answer had no room for. */
+  private static final int SPREAD = 16;
 
   private final ClientSession session;
   private final BlockClient client;
+  private final String executor;
   private final BlockFetchingListener listener;
 
-  private BlockFetch(ClientSession session, BlockClient client, BlockFetchingListener listener) {
+  private BlockFetch(ClientSession session, BlockClient client, String executor, BlockFetchingListener listener) {
     this.session = session;
     this.client = client;
+    this.executor = executor;
     this.listener = listener;
   }
 
-  static void start(ClientSession session, BlockClient client, String[] blocks, BlockFetchingListener listener) {
-    new BlockFetch(session, client, listener).ask(Arrays.asList(blocks));
+  /** @param executor whose blocks they are if the peer is a shuffle service, else null */
+  static void start(ClientSession session, BlockClient client, String executor, String[] blocks,
+      BlockFetchingListener listener) {
+    new BlockFetch(session, client, executor, listener).ask(Arrays.asList(blocks), Integer.MAX_VALUE);
   }
 
-  private void ask(List<String> blocks) {
+  /** @param together most blocks in one request */
+  private void ask(List<String> blocks, int together) {
     for (int from = 0; from < blocks.size();) {
-      BlockRequest.Writer name = new BlockRequest.Writer(session.id());
+      BlockRequest.Writer name = new BlockRequest.Writer(session.id(), executor);
       int to = from;
-      while (to < blocks.size() && name.add(blocks.get(to))) {
+      while (to < blocks.size() && to - from < together && name.add(blocks.get(to))) {
         to++;
       }
       session.submit(new Batch(blocks.subList(from, to), name.name()));
@@ -53,7 +61,7 @@ final class BlockFetch {
     try {
       listener.onBlockFetchSuccess(block, data);
     } catch (RuntimeException | Error e) {
-      RdmaBlockTransferService.LOG.error("Block {} was fetched, but its reader failed", block, e);
+      BlockLog.LOG.error("Block {} was fetched, but its reader failed", block, e);
     } finally {
       data.release();
     }
@@ -63,7 +71,7 @@ final class BlockFetch {
     try {
       listener.onBlockFetchFailure(block, cause);
     } catch (RuntimeException | Error e) {
-      RdmaBlockTransferService.LOG.error("Block {} was not fetched, and its reader failed", block, e);
+      BlockLog.LOG.error("Block {} was not fetched, and its reader failed", block, e);
     }
   }
 
@@ -112,11 +120,13 @@ final class BlockFetch {
 
     private void take(BlockMemory memory, BatchReply reply) {
       List<String> later = new ArrayList<>();
+      int fitted = 0;
       for (int i = 0; i < reply.count(); i++) {
         String block = blocks.get(i);
         switch (reply.status(i)) {
           case BatchReply.DATA:
             succeed(block, new RdmaManagedBuffer(memory, reply.offset(i), (int) reply.length(i)));
+            fitted++;
             break;
           case BatchReply.REFUSED:
             fail(block, new RuntimeException(session.link().peer() + " has no " + block + ": " + reply.cause(i)));
@@ -130,8 +140,9 @@ final class BlockFetch {
       }
       if (later.size() == blocks.size()) {
         later.forEach(block -> fail(block, new IOException(session.link().peer() + " gave an empty answer")));
-      } else {
-        ask(later);
+      } else if (!later.isEmpty()) {
+        client.metrics().fullAnswers.inc();
+        ask(later, Math.max(fitted, (later.size() + SPREAD - 1) / SPREAD));
       }
     }
 

@@ -6,11 +6,11 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** A registered buffer that several blocks lie in; it is given back with the last of them. Thread-safe. */
 final class BlockMemory {
   private final RegisteredBuffer buffer;
-  private final RdmaBlockMetrics metrics;
+  private final BlockMetrics metrics;
   private final AtomicInteger references = new AtomicInteger(1);
 
   /** With one reference, the caller's. */
-  BlockMemory(RegisteredBuffer buffer, RdmaBlockMetrics metrics) {
+  BlockMemory(RegisteredBuffer buffer, BlockMetrics metrics) {
     this.buffer = buffer;
     this.metrics = metrics;
     metrics.held.inc(buffer.length());

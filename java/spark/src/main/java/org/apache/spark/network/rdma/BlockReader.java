@@ -9,11 +9,8 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
-import java.util.List;
-import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.storage.BlockId;
 
 /** Reads blocks of this process into registered memory and answers with them. Thread-safe. */
 final class BlockReader {
@@ -27,12 +24,12 @@ final class BlockReader {
   private final MemoryGate memory;
   private final int batchBytes;
   private final int timeoutMillis;
-  private final RdmaBlockMetrics metrics;
+  private final BlockMetrics metrics;
 
-  BlockReader(MemoryGate memory, int batchBytes, int timeoutMillis, RdmaBlockMetrics metrics) {
+  BlockReader(MemoryGate memory, ServerOptions options, BlockMetrics metrics) {
     this.memory = memory;
-    this.batchBytes = batchBytes;
-    this.timeoutMillis = timeoutMillis;
+    this.batchBytes = options.batchBytes;
+    this.timeoutMillis = options.timeoutMillis;
     this.metrics = metrics;
   }
 
@@ -65,13 +62,12 @@ final class BlockReader {
     }
   }
 
-  void batch(FetchRequest request, ServerSession session, List<BlockId> ids, BlockDataManager blocks)
-      throws IOException {
-    Plan plan = new Plan(ids.size());
+  void batch(FetchRequest request, ServerSession session, BlockRequest asked, BlockSource blocks) throws IOException {
+    Plan plan = new Plan(asked.blocks.size());
     try {
       boolean full = false;
-      for (int i = 0; i < ids.size(); i++) {
-        full = full || !look(plan, i, ids.get(i), blocks, session);
+      for (int i = 0; i < plan.status.length; i++) {
+        full = full || !look(plan, i, asked, blocks, session);
         if (full) {
           plan.status[i] = BatchReply.LATER;
         }
@@ -83,10 +79,10 @@ final class BlockReader {
   }
 
   /** @return false if there is no room in the answer */
-  private boolean look(Plan plan, int i, BlockId id, BlockDataManager blocks, ServerSession session) {
+  private boolean look(Plan plan, int i, BlockRequest asked, BlockSource blocks, ServerSession session) {
     ManagedBuffer block = null;
     try {
-      block = blocks.getBlockData(id);
+      block = blocks.find(session, asked.executor, asked.blocks.get(i));
       long length = block.size();
       if (length > BLOCK_MAX) {
         throw new IllegalArgumentException("Too large frame: " + length);

@@ -6,30 +6,35 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import org.apache.spark.storage.BlockId;
-import org.apache.spark.storage.ShuffleBlockId;
 
 /**
  * What is asked for, as it travels in the name of a fetch: some blocks of a session, or a piece of one that was opened.
- * Shuffle blocks take a few bytes each, so a name holds a hundred of them. A peer's bytes are checked as they are read.
+ * Shuffle blocks take a few bytes each, so a name holds a hundred of them. Who asks a shuffle service says whose blocks
+ * they are. A peer's bytes are checked as they are read.
  */
 final class BlockRequest {
   private static final byte VERSION = 1;
   private static final byte BATCH = 1;
   private static final byte PIECE = 2;
+  /** Blocks of an executor that is named, which a shuffle service has. */
+  private static final byte BATCH_OF = 3;
   private static final byte TEXT = 0;
   private static final byte SHUFFLE = 1;
   private static final int HEADER = 1 + 1 + Long.BYTES;
   private static final int VARINT_MAX = 5;
+  private static final int EXECUTOR_MAX = 127;
   private static final String SHUFFLE_PREFIX = "shuffle_";
 
   final long session;
+  /** Whose blocks they are; null for those of the server itself. */
+  final String executor;
   /** The blocks, or null for a piece. */
-  final List<BlockId> blocks;
+  final List<BlockName> blocks;
   final long handle;
 
-  private BlockRequest(long session, List<BlockId> blocks, long handle) {
+  private BlockRequest(long session, String executor, List<BlockName> blocks, long handle) {
     this.session = session;
+    this.executor = executor;
     this.blocks = blocks;
     this.handle = handle;
   }
@@ -41,15 +46,23 @@ final class BlockRequest {
     private final ByteBuffer name = ByteBuffer.allocate(FetchParams.NAME_MAX);
     private int count;
 
-    Writer(long session) {
-      name.put(VERSION).put(BATCH).putLong(session);
+    /** @param executor whose blocks they are, or null: the server's own */
+    Writer(long session, String executor) {
+      name.put(VERSION).put(executor == null ? BATCH : BATCH_OF).putLong(session);
+      if (executor != null) {
+        byte[] text = executor.getBytes(StandardCharsets.UTF_8);
+        if (text.length > EXECUTOR_MAX) {
+          throw new IllegalArgumentException("an executor's name of " + text.length + " bytes");
+        }
+        name.put((byte) text.length).put(text);
+      }
     }
 
     /** @return false if there is no room for another one */
     boolean add(String block) {
       int[] numbers = shuffle(block);
       if (numbers != null) {
-        if (name.remaining() < 1 + numbers.length * VARINT_MAX) {
+        if (!fits(1 + numbers.length * VARINT_MAX)) {
           return false;
         }
         name.put(SHUFFLE);
@@ -58,16 +71,21 @@ final class BlockRequest {
         }
       } else {
         byte[] text = block.getBytes(StandardCharsets.UTF_8);
-        if (text.length > FetchParams.NAME_MAX - HEADER - 1 - Short.BYTES) {
-          throw new IllegalArgumentException("a block's name of " + text.length + " bytes");
-        }
-        if (name.remaining() < 1 + Short.BYTES + text.length) {
+        if (!fits(1 + Short.BYTES + text.length)) {
           return false;
         }
         name.put(TEXT).putShort((short) text.length).put(text);
       }
       count++;
       return true;
+    }
+
+    /** @throws IllegalArgumentException for what would not fit into an empty one */
+    private boolean fits(int bytes) {
+      if (bytes > name.remaining() && count == 0) {
+        throw new IllegalArgumentException("a block's name of " + bytes + " bytes");
+      }
+      return bytes <= name.remaining();
     }
 
     int count() {
@@ -136,9 +154,11 @@ final class BlockRequest {
       long session = name.getLong();
       switch (kind) {
         case BATCH:
-          return new BlockRequest(session, blocks(name), 0);
+          return new BlockRequest(session, null, blocks(name), 0);
+        case BATCH_OF:
+          return new BlockRequest(session, executor(name), blocks(name), 0);
         case PIECE:
-          return new BlockRequest(session, null, name.getLong());
+          return new BlockRequest(session, null, null, name.getLong());
         default:
           throw new IllegalArgumentException("a request of kind " + kind);
       }
@@ -147,16 +167,28 @@ final class BlockRequest {
     }
   }
 
-  private static List<BlockId> blocks(ByteBuffer name) {
-    List<BlockId> blocks = new ArrayList<>();
+  private static String executor(ByteBuffer name) {
+    int length = name.get();
+    if (length < 0) {
+      throw new IllegalArgumentException("an executor's name of " + (length & 0xff) + " bytes");
+    }
+    return text(name, length);
+  }
+
+  private static String text(ByteBuffer name, int length) {
+    byte[] text = new byte[length];
+    name.get(text);
+    return new String(text, StandardCharsets.UTF_8);
+  }
+
+  private static List<BlockName> blocks(ByteBuffer name) {
+    List<BlockName> blocks = new ArrayList<>();
     while (name.hasRemaining()) {
       byte type = name.get();
       if (type == SHUFFLE) {
-        blocks.add(new ShuffleBlockId(varint(name), varint(name), varint(name)));
+        blocks.add(new BlockName(varint(name), varint(name), varint(name)));
       } else if (type == TEXT) {
-        byte[] text = new byte[Math.min(name.getShort() & 0xffff, FetchParams.NAME_MAX)];
-        name.get(text);
-        blocks.add(blockId(new String(text, StandardCharsets.UTF_8)));
+        blocks.add(new BlockName(text(name, Math.min(name.getShort() & 0xffff, FetchParams.NAME_MAX))));
       } else {
         throw new IllegalArgumentException("a block's name of type " + type);
       }
@@ -165,15 +197,6 @@ final class BlockRequest {
       throw new IllegalArgumentException("a request for no block");
     }
     return blocks;
-  }
-
-  /** @throws IllegalArgumentException for what is no block's name */
-  static BlockId blockId(String name) {
-    try {
-      return BlockId.apply(name);
-    } catch (IllegalStateException | NumberFormatException e) {
-      throw new IllegalArgumentException("no block is called " + name, e);
-    }
   }
 
   private static int varint(ByteBuffer from) {

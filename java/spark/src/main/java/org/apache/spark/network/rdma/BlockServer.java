@@ -18,8 +18,7 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.spark.network.BlockDataManager;
-import org.slf4j.Logger;
+import java.util.function.LongPredicate;
 
 /**
  * Serves this process's blocks over the engine, in stages: one receiver takes requests from the engine into a bounded
@@ -28,7 +27,6 @@ import org.slf4j.Logger;
  * us) has threads of its own. Thread-safe.
  */
 final class BlockServer implements EventHandler, Closeable {
-  private static final Logger LOG = RdmaBlockTransferService.LOG;
   private static final int CONTROL_THREADS = 16;
   private static final int CONTROL_WAITING = 1024;
   private static final int EBUSY = 16;
@@ -38,10 +36,10 @@ final class BlockServer implements EventHandler, Closeable {
   private final EventQueue events;
   private final Service service;
   private final Handshake handshake;
-  private final BlockDataManager blocks;
+  private final BlockSource blocks;
   private final BlockReader reader;
-  private final UploadReceiver uploads;
-  private final RdmaBlockMetrics metrics;
+  private final Uploads uploads;
+  private final BlockMetrics metrics;
   private final int timeoutMillis;
   private final LinkedBlockingQueue<FetchRequest> requests;
   private final Map<Long, ServerSession> sessions = new ConcurrentHashMap<>();
@@ -49,30 +47,43 @@ final class BlockServer implements EventHandler, Closeable {
   private final List<Thread> threads = new ArrayList<>();
   private volatile boolean stopped;
 
+  /** Takes blocks that peers want to be kept here. */
+  interface Uploads {
+    /**
+     * @param header what came first, behind version and kind
+     * @param sessions whether a number is that of a session
+     */
+    void receive(EngineStream stream, ByteBuffer header, LongPredicate sessions) throws IOException;
+  }
+
   /** A name for a service, told to clients as they greet: a process may have several, one after the other. */
   static String newName() {
     return "spark.blocks." + SERVICES.incrementAndGet();
   }
 
-  BlockServer(Engine engine, RdmaBlockTransferService of, BlockDataManager blocks, Handshake handshake)
-      throws IOException {
+  /**
+   * @param name the service's, as clients are told
+   * @param uploads null if nothing can be kept here
+   */
+  BlockServer(Engine engine, String name, ServerOptions options, BlockMetrics metrics, Handshake handshake,
+      BlockSource blocks, Uploads uploads) throws IOException {
     this.handshake = handshake;
     this.blocks = blocks;
-    this.metrics = of.metrics();
-    this.timeoutMillis = of.timeoutMillis();
-    this.reader = new BlockReader(new MemoryGate(engine, metrics), of.options().batchBytes(), timeoutMillis, metrics);
-    this.uploads = new UploadReceiver(of.serializer(), blocks);
-    this.requests = new LinkedBlockingQueue<>(of.options().queue());
+    this.metrics = metrics;
+    this.timeoutMillis = options.timeoutMillis;
+    this.reader = new BlockReader(new MemoryGate(engine, metrics), options, metrics);
+    this.uploads = uploads;
+    this.requests = new LinkedBlockingQueue<>(options.queue);
     this.control = new ThreadPoolExecutor(CONTROL_THREADS, CONTROL_THREADS, 10, TimeUnit.SECONDS,
         new LinkedBlockingQueue<>(CONTROL_WAITING), work -> daemon(work, "rdma-block-control"));
     control.allowCoreThreadTimeOut(true);
     this.events = engine.newQueue();
     threads.add(daemon(this::receive, "rdma-block-receiver"));
-    for (int i = 0; i < of.handlers(); i++) {
+    for (int i = 0; i < options.handlers; i++) {
       threads.add(daemon(this::handle, "rdma-block-handler-" + i));
     }
     threads.forEach(Thread::start);
-    this.service = engine.listen(of.serviceName(), events, null);
+    this.service = engine.listen(name, events, null);
   }
 
   private static Thread daemon(Runnable work, String name) {
@@ -91,7 +102,7 @@ final class BlockServer implements EventHandler, Closeable {
         if (!events.isOpen()) {
           return;
         }
-        LOG.warn("An event could not be handled", e);
+        BlockLog.LOG.warn("An event could not be handled", e);
       }
     }
   }
@@ -124,7 +135,7 @@ final class BlockServer implements EventHandler, Closeable {
     try {
       open = session.read();
     } catch (IOException e) {
-      LOG.debug("The session of {} ends", session, e);
+      BlockLog.LOG.debug("The session of {} ends", session, e);
     }
     if (!open) {
       end(session);
@@ -151,13 +162,13 @@ final class BlockServer implements EventHandler, Closeable {
         if (kept) {
           watch(session);
         }
-      } else if (kind == Handshake.UPLOAD) {
+      } else if (kind == Handshake.UPLOAD && uploads != null) {
         uploads.receive(stream, hello, sessions::containsKey);
       } else {
-        LOG.warn("{} speaks version {} of block transfer, kind {}", stream.peer(), version, kind);
+        BlockLog.LOG.warn("{} speaks version {} of block transfer, kind {}", stream.peer(), version, kind);
       }
     } catch (IOException | RuntimeException e) {
-      LOG.debug("A conversation ended", e);
+      BlockLog.LOG.debug("A conversation ended", e);
     } finally {
       if (!kept) {
         close(stream);
@@ -182,7 +193,7 @@ final class BlockServer implements EventHandler, Closeable {
     try {
       stream.close();
     } catch (IOException e) {
-      LOG.debug("closing a stream", e);
+      BlockLog.LOG.debug("closing a stream", e);
     }
   }
 
@@ -209,10 +220,10 @@ final class BlockServer implements EventHandler, Closeable {
       } else if (asked.blocks == null) {
         reader.piece(request, session, asked.handle);
       } else {
-        reader.batch(request, session, asked.blocks, blocks);
+        reader.batch(request, session, asked, blocks);
       }
     } catch (Throwable e) { // also Scala's assertions: a handler that ended would be missing for good
-      LOG.debug("A request failed", e);
+      BlockLog.LOG.debug("A request failed", e);
       refuse(request, e);
     }
   }
@@ -223,9 +234,9 @@ final class BlockServer implements EventHandler, Closeable {
       request.refuse(cause instanceof IllegalArgumentException ? BlockReader.EINVAL : BlockReader.EIO,
           cause.toString());
     } catch (IOException e) {
-      LOG.debug("a refusal found no peer", e);
+      BlockLog.LOG.debug("a refusal found no peer", e);
     } catch (IllegalStateException e) {
-      LOG.debug("the answer was on its way", e); // and with it the cause
+      BlockLog.LOG.debug("the answer was on its way", e); // and with it the cause
     }
   }
 

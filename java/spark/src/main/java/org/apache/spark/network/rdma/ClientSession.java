@@ -184,7 +184,7 @@ final class ClientSession {
       message.flip();
       stream.send(message);
     } catch (IOException e) {
-      RdmaBlockTransferService.LOG.debug("{} was not told", link.peer(), e);
+      BlockLog.LOG.debug("{} was not told", link.peer(), e);
     }
   }
 
@@ -211,7 +211,7 @@ final class ClientSession {
     try {
       stream.close();
     } catch (IOException e) {
-      RdmaBlockTransferService.LOG.debug("closing the session with {}", link.peer(), e);
+      BlockLog.LOG.debug("closing the session with {}", link.peer(), e);
     }
     link.close();
   }

@@ -28,6 +28,6 @@ final class ContainerMemory {
         : Math.max((long) (SHARE * heap), LEAST_MB);
     long after = before + (limit >> MB_SHIFT);
     conf.set(OVERHEAD, Long.toString(after));
-    RdmaBlockTransferService.LOG.info("{}: {} MB and {} MB for the engine", OVERHEAD, before, limit >> MB_SHIFT);
+    BlockLog.LOG.info("{}: {} MB and {} MB for the engine", OVERHEAD, before, limit >> MB_SHIFT);
   }
 }

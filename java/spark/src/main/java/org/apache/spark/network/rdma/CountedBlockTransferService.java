@@ -10,8 +10,6 @@ import org.apache.spark.network.netty.NettyBlockTransferService;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.StorageLevel;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import scala.concurrent.Future;
 import scala.reflect.ClassTag;
 import scala.runtime.BoxedUnit;
@@ -21,8 +19,6 @@ import scala.runtime.BoxedUnit;
  * used, and what serves those peers that have none. Thread-safe.
  */
 class CountedBlockTransferService extends NettyBlockTransferService {
-  static final Logger LOG = LoggerFactory.getLogger("io.howdah.spark");
-
   private final RdmaBlockMetrics metrics = new RdmaBlockMetrics();
   private final AtomicBoolean summed = new AtomicBoolean();
   /** A standalone worker kills its executors, often before they have closed anything. */
@@ -35,7 +31,7 @@ class CountedBlockTransferService extends NettyBlockTransferService {
 
   /** Spark's own in place of ours, which is counted and said here. */
   static NettyBlockTransferService withoutEngine(CountedBlockTransferService service, String cause) {
-    LOG.warn("Block transfer uses Netty: {}", cause);
+    BlockLog.LOG.warn("Block transfer uses Netty: {}", cause);
     service.metrics.fallbacks.inc();
     return service;
   }
@@ -55,7 +51,12 @@ class CountedBlockTransferService extends NettyBlockTransferService {
 
   @Override
   public void fetchBlocks(String host, int port, String execId, String[] blocks, BlockFetchingListener listener) {
-    super.fetchBlocks(host, port, execId, blocks, new NettyListener(listener));
+    super.fetchBlocks(host, port, execId, blocks, counted(listener));
+  }
+
+  /** The same listener, with blocks that come over Netty counted. */
+  final BlockFetchingListener counted(BlockFetchingListener listener) {
+    return new NettyListener(listener);
   }
 
   private final class NettyListener implements BlockFetchingListener {
@@ -92,13 +93,13 @@ class CountedBlockTransferService extends NettyBlockTransferService {
     try {
       Runtime.getRuntime().removeShutdownHook(atExit);
     } catch (IllegalStateException e) {
-      LOG.debug("the process is about to end", e);
+      BlockLog.LOG.debug("the process is about to end", e);
     }
   }
 
   private void sum() {
     if (summed.compareAndSet(false, true)) {
-      LOG.info("Block transfer {}", metrics);
+      BlockLog.LOG.info("Block transfer {}", metrics);
     }
   }
 }

@@ -38,12 +38,12 @@ final class Greeter implements TransportServerBootstrap {
 
   private final Engine engine;
   private final String service;
-  private final RdmaBlockMetrics metrics;
+  private final BlockMetrics metrics;
   private final Method javaChannel;
   private final ThreadPoolExecutor threads;
 
   /** @param service what clients are told to open streams to and fetch from */
-  Greeter(Engine engine, String service, RdmaBlockMetrics metrics) {
+  Greeter(Engine engine, String service, BlockMetrics metrics) {
     this.engine = engine;
     this.service = service;
     this.metrics = metrics;
@@ -145,7 +145,7 @@ final class Greeter implements TransportServerBootstrap {
         threads.execute(() -> answer(context, prefix));
       } catch (RejectedExecutionException e) {
         metrics.greetingsFailed.inc();
-        RdmaBlockTransferService.LOG.warn("Too many greetings at a time: closing {}", context.channel());
+        BlockLog.LOG.warn("Too many greetings at a time: closing {}", context.channel());
         context.close();
       }
     }
@@ -161,14 +161,14 @@ final class Greeter implements TransportServerBootstrap {
           return;
         }
         metrics.greetingsFailed.inc();
-        RdmaBlockTransferService.LOG.info("{} goes on over Netty: {}", context.channel(), greeting.reason());
+        BlockLog.LOG.info("{} goes on over Netty: {}", context.channel(), greeting.reason());
         context.executor().execute(() -> {
           handOn(context, greeting.unread());
           context.channel().config().setAutoRead(true);
         });
       } catch (IOException | IllegalAccessException | InvocationTargetException | RuntimeException e) {
         metrics.greetingsFailed.inc();
-        RdmaBlockTransferService.LOG.info("Closing {}, whose greeting failed: {}", context.channel(), e.toString());
+        BlockLog.LOG.info("Closing {}, whose greeting failed: {}", context.channel(), e.toString());
         context.close();
       }
     }

@@ -8,7 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.util.function.Consumer;
-import org.apache.spark.SecurityManager;
+import org.apache.spark.network.sasl.SecretKeyHolder;
 import org.apache.spark.network.sasl.SparkSaslClient;
 import org.apache.spark.network.sasl.SparkSaslServer;
 
@@ -39,11 +39,15 @@ final class Handshake {
   }
 
   private final String appId;
-  private final SecurityManager security;
+  private final SecretKeyHolder secrets;
 
-  Handshake(String appId, SecurityManager security) {
+  /**
+   * @param appId the one application there is; null in a server for all
+   * @param secrets null if nobody has to prove anything
+   */
+  Handshake(String appId, SecretKeyHolder secrets) {
     this.appId = appId;
-    this.security = security;
+    this.secrets = secrets;
   }
 
   // Messages.
@@ -81,7 +85,7 @@ final class Handshake {
 
   /** @return the session's number */
   long connect(EngineStream stream) throws IOException {
-    SparkSaslClient sasl = security.isAuthenticationEnabled() ? new SparkSaslClient(appId, security, false) : null;
+    SparkSaslClient sasl = secrets == null ? null : new SparkSaslClient(appId, secrets, false);
     try {
       return connect(stream, sasl);
     } catch (RuntimeException e) { // what Spark's SASL makes of every failure, or bytes that make no sense
@@ -136,21 +140,20 @@ final class Handshake {
     boolean authenticates = hello.hasRemaining() && hello.get() != 0;
     String theirs = BlockRequest.text(hello);
     byte[] token = BlockRequest.bytes(hello);
-    if (!theirs.equals(appId)) {
+    if (appId != null && !theirs.equals(appId)) {
       return refuse(stream, "this executor is of application " + appId + ", not " + theirs);
     }
-    if (authenticates != security.isAuthenticationEnabled()) {
-      return refuse(stream, "spark.authenticate is " + security.isAuthenticationEnabled() + " here and "
-          + authenticates + " there");
+    if (authenticates != (secrets != null)) {
+      return refuse(stream, "spark.authenticate is " + (secrets != null) + " here and " + authenticates + " there");
     }
     byte[] proof = new byte[0];
     if (authenticates) {
-      proof = authenticate(stream, token);
+      proof = authenticate(stream, theirs, token);
       if (proof == null) {
         return null;
       }
     }
-    ServerSession session = new ServerSession(RANDOM.nextLong(), stream, stream.peer());
+    ServerSession session = new ServerSession(RANDOM.nextLong(), stream, theirs);
     publish.accept(session); // before the client can hear of it
     send(stream, message(proof).put(ACCEPTED).putLong(session.id()).putInt(proof.length).put(proof));
     return session;
@@ -163,8 +166,8 @@ final class Handshake {
     return null;
   }
 
-  private byte[] authenticate(EngineStream stream, byte[] first) throws IOException {
-    SparkSaslServer sasl = new SparkSaslServer(appId, security, false);
+  private byte[] authenticate(EngineStream stream, String application, byte[] first) throws IOException {
+    SparkSaslServer sasl = new SparkSaslServer(application, secrets, false);
     try {
       byte[] token = first;
       for (int step = 0; step < STEPS_MAX; step++) {
@@ -177,7 +180,7 @@ final class Handshake {
       }
       refuse(stream, "a handshake of too many steps");
     } catch (RuntimeException e) { // what Spark's SASL makes of every failure
-      RdmaBlockTransferService.LOG.warn("{} could not authenticate: {}", stream.peer(), e.toString());
+      BlockLog.LOG.warn("{} could not authenticate: {}", stream.peer(), e.toString());
       refuse(stream, "authentication failed");
     } finally {
       sasl.dispose();

@@ -18,12 +18,12 @@ final class MemoryGate {
   private static final long PAUSE = 2;
 
   private final Engine engine;
-  private final RdmaBlockMetrics metrics;
+  private final BlockMetrics metrics;
   private final long limit;
   private long used; // at the last look
   private long taken; // since then
 
-  MemoryGate(Engine engine, RdmaBlockMetrics metrics) {
+  MemoryGate(Engine engine, BlockMetrics metrics) {
     this.engine = engine;
     this.metrics = metrics;
     this.limit = JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT)) / 4 * 3;

@@ -91,7 +91,7 @@ final class Peer {
       try {
         return open(known.get());
       } catch (EngineClosedException | LinkException | NoSuchServiceException e) {
-        RdmaBlockTransferService.LOG.debug("The link to {} was closed meanwhile", this, e);
+        BlockLog.LOG.debug("The link to {} was closed meanwhile", this, e);
       }
     }
     return null;
@@ -128,7 +128,7 @@ final class Peer {
     }
     client.metrics().fallbacks.inc();
     if (!said) {
-      RdmaBlockTransferService.LOG.warn("Blocks of {} come over Netty: {}", this, cause);
+      BlockLog.LOG.warn("Blocks of {} come over Netty: {}", this, cause);
       said = true;
     }
     plainUntil = System.nanoTime() + client.options().rememberNanos();
@@ -146,7 +146,7 @@ final class Peer {
       stream.configureBlocking(false);
       client.metrics().sessions.inc();
       said = false;
-      RdmaBlockTransferService.LOG.info("Blocks of {} come over {}", this, link);
+      BlockLog.LOG.info("Blocks of {} come over {}", this, link);
       return new ClientSession(link, stream, id, service, client);
     } catch (IOException | RuntimeException e) {
       if (stream != null) {
@@ -173,12 +173,12 @@ final class Peer {
     if (!current.isOpen()) {
       current.close(new IOException("the link to " + this + " is down"));
     } else if (current.silence() > timeoutNanos) {
-      RdmaBlockTransferService.LOG.error("{} has not answered for {} ms; its link is closed", this,
+      BlockLog.LOG.error("{} has not answered for {} ms; its link is closed", this,
           timeoutNanos / 1_000_000);
       try {
         current.link().disconnect();
       } catch (IOException e) {
-        RdmaBlockTransferService.LOG.debug("closing the link to {}", this, e);
+        BlockLog.LOG.debug("closing the link to {}", this, e);
       }
     } else if (current.idleness() > idleNanos) {
       dropIfIdle(idleNanos);

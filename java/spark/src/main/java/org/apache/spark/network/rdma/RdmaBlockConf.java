@@ -7,13 +7,14 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.concurrent.TimeUnit;
+import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
-import org.apache.spark.SecurityManager;
-import org.apache.spark.SparkConf;
-import org.apache.spark.deploy.SparkHadoopUtil;
-import scala.Tuple2;
+import org.apache.spark.network.util.JavaUtils;
 
-/** How an application wants its blocks to go over the engine. What is not valid is refused. Immutable. */
+/**
+ * How an application, or a shuffle service, wants blocks to go over the engine. What is not valid is refused, unless
+ * nobody asked for the engine. It knows nothing of Spark's core, which shuffle services do without. Immutable.
+ */
 final class RdmaBlockConf {
   static final String PREFIX = "spark.shuffle.rdma.";
   static final String ENABLED = PREFIX + "enabled";
@@ -59,70 +60,78 @@ final class RdmaBlockConf {
     }
   }
 
+  private final Map<String, String> conf;
+  private final String where;
   private final Map<Number, Integer> numbers = new LinkedHashMap<>();
-  private final boolean required;
+  private final String transport;
+  private final boolean enabled;
+  private final boolean insisted;
   private final EngineConf engine;
 
-  RdmaBlockConf(SparkConf conf) {
-    for (Number number : Number.values()) {
-      numbers.put(number, read(conf, number));
+  /**
+   * @param conf Spark's options
+   * @param where they stand, for messages
+   * @param files Hadoop's, read only if somebody asks for the engine
+   */
+  RdmaBlockConf(Map<String, String> conf, String where, Supplier<Configuration> files) {
+    this.conf = conf;
+    this.where = where;
+    this.insisted = flag(REQUIRED);
+    boolean hibd = flag(IB) || flag(ROCE);
+    boolean asked = conf.containsKey(ENABLED) ? flag(ENABLED) : hibd;
+    Configuration hadoop = asked ? files.get() : null;
+    this.transport = asked ? transport(hadoop) : "tcp";
+    this.enabled = !transport.equals("tcp");
+    if (enabled) {
+      for (Number number : Number.values()) {
+        numbers.put(number, read(number));
+      }
     }
-    required = isRequired(conf);
-    engine = engineConf(conf);
+    this.engine = enabled ? engineConf(hadoop) : null;
   }
 
-  // What is asked before anything else.
-
-  static boolean isEnabled(SparkConf conf) {
-    boolean hibd = flag(conf, IB) || flag(conf, ROCE);
-    boolean asked = conf.contains(ENABLED) ? flag(conf, ENABLED) : hibd;
-    return asked && !transport(conf).equals("tcp");
-  }
-
-  static boolean isRequired(SparkConf conf) {
-    return flag(conf, REQUIRED) || !transport(conf).equals("auto");
-  }
-
-  /** What made the engine a must, for messages. */
-  static String origin(SparkConf conf) {
-    return flag(conf, REQUIRED) ? REQUIRED + "=true" : EngineOption.TRANSPORT.key() + "=" + transport(conf);
-  }
-
-  /** Whether what goes over the wire has to be encrypted, which the engine does not do. */
-  static boolean isEncrypted(SparkConf conf, SecurityManager security) {
-    return security.isAuthenticationEnabled()
-        && (security.isSaslEncryptionEnabled() || conf.getBoolean("spark.network.sasl.serverAlwaysEncrypt", false));
-  }
-
-  private static String transport(SparkConf conf) {
-    String environment = System.getenv("HOWDAH_TRANSPORT");
-    String value = environment != null ? environment : conf.get(PREFIX + "transport",
-        conf.get("spark.hadoop." + EngineOption.TRANSPORT.key(), hadoop(conf).get(EngineOption.TRANSPORT.key(), "")));
+  private String transport(Configuration hadoop) {
+    String value = System.getenv("HOWDAH_TRANSPORT");
+    for (String key : new String[] {PREFIX + "transport", "spark.hadoop." + EngineOption.TRANSPORT.key()}) {
+      value = value == null ? conf.get(key) : value;
+    }
+    value = value == null ? hadoop.get(EngineOption.TRANSPORT.key(), "") : value;
     return value.trim().isEmpty() ? "auto" : value.trim();
   }
 
-  private static Configuration hadoop(SparkConf conf) {
-    return SparkHadoopUtil.get().newConfiguration(conf);
-  }
-
-  private static boolean flag(SparkConf conf, String key) {
-    String value = conf.get(key, "false").trim();
+  private boolean flag(String key) {
+    String value = conf.getOrDefault(key, "false").trim();
     if (!value.equalsIgnoreCase("true") && !value.equalsIgnoreCase("false")) {
-      throw new IllegalArgumentException(key + "=" + value + " (in Spark's configuration): true or false is needed");
+      throw new IllegalArgumentException(key + "=" + value + " (in " + where + "): true or false is needed");
     }
     return Boolean.parseBoolean(value);
   }
 
+  /** Whether the engine is to be used; if not, nothing below is to be asked for. */
+  boolean isEnabled() {
+    return enabled;
+  }
+
+  /** Whether to use the engine or fail. */
+  boolean isRequired() {
+    return insisted || !transport.equals("auto");
+  }
+
+  /** What made the engine a must, for messages. */
+  String origin() {
+    return insisted ? REQUIRED + "=true" : EngineOption.TRANSPORT.key() + "=" + transport;
+  }
+
   // Numbers.
 
-  private static int read(SparkConf conf, Number number) {
-    if (!conf.contains(number.key)) {
+  private int read(Number number) {
+    if (!conf.containsKey(number.key)) {
       return number.otherwise;
     }
-    String text = conf.get(number.key);
+    String text = conf.get(number.key).trim();
     try {
-      long value = number.unit == 't' ? conf.getTimeAsMs(number.key)
-          : number.unit == 'b' ? conf.getSizeAsBytes(number.key) : Long.parseLong(text.trim());
+      long value = number.unit == 't' ? JavaUtils.timeStringAsMs(text)
+          : number.unit == 'b' ? JavaUtils.byteStringAsBytes(text) : Long.parseLong(text);
       if (value >= number.least && value <= number.most) {
         return (int) value;
       }
@@ -132,9 +141,9 @@ final class RdmaBlockConf {
     throw refused(number, text, null);
   }
 
-  private static IllegalArgumentException refused(Number number, String text, Exception cause) {
+  private IllegalArgumentException refused(Number number, String text, Exception cause) {
     String unit = number.unit == 't' ? " ms" : number.unit == 'b' ? " bytes" : "";
-    return new IllegalArgumentException(number.key + "=" + text + " (in Spark's configuration): from " + number.least
+    return new IllegalArgumentException(number.key + "=" + text + " (in " + where + "): from " + number.least
         + " to " + number.most + unit, cause);
   }
 
@@ -167,11 +176,6 @@ final class RdmaBlockConf {
     return TimeUnit.MILLISECONDS.toNanos(numbers.get(Number.IDLE_MS));
   }
 
-  /** Whether to use the engine or fail. */
-  boolean isRequired() {
-    return required;
-  }
-
   // The engine.
 
   EngineConf engine() {
@@ -179,9 +183,8 @@ final class RdmaBlockConf {
   }
 
   /** Hadoop's files first, then spark.hadoop.hadoop.rdma.* (which are in its Configuration), then ours. */
-  private static EngineConf engineConf(SparkConf conf) {
+  private EngineConf engineConf(Configuration hadoop) {
     EngineConf options = new EngineConf().name("spark").jmx(true);
-    Configuration hadoop = hadoop(conf);
     for (Map.Entry<String, String> entry : hadoop) {
       String key = entry.getKey();
       if (key.startsWith(EngineConf.PREFIX) && !key.startsWith(RPC) && !key.startsWith("hadoop.rdma.dev.")) {
@@ -189,29 +192,29 @@ final class RdmaBlockConf {
       }
     }
     String device = hadoop.get(HADOOP_DEVICE_NAME, hadoop.get(HADOOP_DEVICE_NUMBER, ""));
-    device = conf.get(DEVICE_NAME, conf.get(DEVICE_NUMBER, device)).trim();
+    device = conf.getOrDefault(DEVICE_NAME, conf.getOrDefault(DEVICE_NUMBER, device)).trim();
     if (!device.isEmpty()) {
       options.set(EngineOption.VERBS_DEVICE.key(), device, DEVICE_NAME + " or " + DEVICE_NUMBER);
     }
-    for (Tuple2<String, String> entry : conf.getAll()) {
-      if (entry._1().startsWith(PREFIX)) {
-        setOption(options, entry._1(), entry._2());
+    for (Map.Entry<String, String> entry : conf.entrySet()) {
+      if (entry.getKey().startsWith(PREFIX)) {
+        setOption(options, entry.getKey(), entry.getValue());
       }
     }
     return options;
   }
 
-  private static void setOption(EngineConf options, String key, String value) {
+  private void setOption(EngineConf options, String key, String value) {
     if (key.equals(ENABLED) || key.equals(REQUIRED) || key.equals(DEVICE_NAME) || key.equals(DEVICE_NUMBER)
         || Arrays.stream(Number.values()).anyMatch(number -> number.key.equals(key))) {
       return;
     }
     String theirs = EngineConf.PREFIX + key.substring(PREFIX.length());
     if (Arrays.stream(EngineOption.values()).noneMatch(option -> option.key().equals(theirs))) {
-      throw new IllegalArgumentException("there is no option " + key + " (in Spark's configuration); there are "
+      throw new IllegalArgumentException("there is no option " + key + " (in " + where + "); there are "
           + names());
     }
-    options.set(theirs, value.trim(), key + " in Spark's configuration");
+    options.set(theirs, value.trim(), key + " in " + where);
   }
 
   private static TreeSet<String> names() {

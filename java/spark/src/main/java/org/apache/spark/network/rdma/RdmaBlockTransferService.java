@@ -4,12 +4,15 @@ import io.howdah.engine.Engine;
 import io.howdah.engine.EngineOption;
 import io.howdah.engine.EngineUnavailableException;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkException;
 import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.netty.NettyBlockTransferService;
 import org.apache.spark.network.netty.SparkTransportConf;
 import org.apache.spark.network.server.TransportServerBootstrap;
@@ -20,11 +23,13 @@ import org.apache.spark.network.util.TransportConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.StorageLevel;
+import org.apache.spark.unsafe.Platform;
 import org.apache.spark.util.ThreadUtils;
 import scala.collection.immutable.List;
 import scala.concurrent.Future;
 import scala.concurrent.Promise;
 import scala.concurrent.Promise$;
+import scala.concurrent.duration.Duration;
 import scala.reflect.ClassTag;
 import scala.runtime.BoxedUnit;
 
@@ -33,9 +38,7 @@ import scala.runtime.BoxedUnit;
  * of others over Netty, which this also is. SparkEnv makes one by {@link #create}. Thread-safe.
  */
 public class RdmaBlockTransferService extends CountedBlockTransferService {
-  private static final int HANDLERS_MAX = 4;
   private static final int UPLOAD_THREADS = 16;
-  private static final String EXTERNAL_SERVICE = "spark.shuffle.service.enabled";
 
   private final RdmaBlockConf options;
   private final Engine engine;
@@ -53,7 +56,7 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   RdmaBlockTransferService(SparkConf conf, SecurityManager security, String bindAddress, String host, int port,
       int cores, Engine engine) {
     super(conf, security, bindAddress, host, port, cores);
-    this.options = new RdmaBlockConf(conf);
+    this.options = SparkOptions.of(conf);
     this.engine = engine;
     this.configuration = conf;
     this.security = security;
@@ -72,24 +75,25 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
    */
   public static NettyBlockTransferService create(SparkConf conf, SecurityManager security, String bindAddress,
       String host, int port, int cores) {
-    if (!RdmaBlockConf.isEnabled(conf) || isLocal(conf)) {
+    RdmaBlockConf options = SparkOptions.of(conf);
+    if (!options.isEnabled() || isLocal(conf)) {
       return new NettyBlockTransferService(conf, security, bindAddress, host, port, cores);
     }
     String obstacle = obstacle(conf, security);
     if (obstacle == null) {
       try {
-        Engine engine = Engine.acquire(new RdmaBlockConf(conf).engine());
-        LOG.info("Block transfer over {}, {}", Engine.description(), engine.affinity());
+        Engine engine = Engine.acquire(options.engine());
+        BlockLog.LOG.info("Block transfer over {}, {}", Engine.description(), engine.affinity());
         ContainerMemory.account(conf, JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT)));
-        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, engine).sayWhatIsLeftOut();
+        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, engine);
       } catch (EngineUnavailableException e) {
         obstacle = e.getMessage();
       } catch (IOException e) {
         throw new IllegalArgumentException("block transfer over the engine: " + e.getMessage(), e);
       }
     }
-    if (RdmaBlockConf.isRequired(conf)) {
-      throw new IllegalStateException("blocks have to come over the engine (" + RdmaBlockConf.origin(conf)
+    if (options.isRequired()) {
+      throw new IllegalStateException("blocks have to come over the engine (" + options.origin()
           + "), which can't be used: " + obstacle);
     }
     return withoutEngine(new CountedBlockTransferService(conf, security, bindAddress, host, port, cores), obstacle);
@@ -102,25 +106,14 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   }
 
   private static String obstacle(SparkConf conf, SecurityManager security) {
-    if (RdmaBlockConf.isEncrypted(conf, security)) {
+    if (SparkOptions.areEncrypted(conf, security)) {
       return "spark.authenticate.enableSaslEncryption or spark.network.sasl.serverAlwaysEncrypt asks for encryption, "
           + "which the engine does not do";
-    }
-    if (conf.getBoolean(EXTERNAL_SERVICE, false) && RdmaBlockConf.isRequired(conf)) {
-      return EXTERNAL_SERVICE + " is true, and the external shuffle service serves over Netty only";
     }
     if (!conf.get("spark.shuffle.io.mode", "NIO").equalsIgnoreCase("NIO")) {
       return "spark.shuffle.io.mode is not NIO";
     }
     return null;
-  }
-
-  private RdmaBlockTransferService sayWhatIsLeftOut() {
-    if (configuration.getBoolean(EXTERNAL_SERVICE, false)) {
-      LOG.warn("Shuffle files come over Netty: the external shuffle service serves them ({})", EXTERNAL_SERVICE);
-      metrics().fallbacks.inc();
-    }
-    return this;
   }
 
   // What the parts ask for.
@@ -129,20 +122,8 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     return options;
   }
 
-  String serviceName() {
-    return serviceName;
-  }
-
-  JavaSerializer serializer() {
-    return serializer;
-  }
-
   int timeoutMillis() {
     return transport.connectionTimeoutMs();
-  }
-
-  int handlers() {
-    return options.handlers() > 0 ? options.handlers() : Math.max(1, Math.min(HANDLERS_MAX, transport.serverThreads()));
   }
 
   Engine engine() {
@@ -159,9 +140,11 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   public void init(BlockDataManager blocks) {
     super.init(blocks);
     try {
-      Handshake handshake = new Handshake(configuration.getAppId(), security);
+      Handshake handshake = new Handshake(configuration.getAppId(),
+          security.isAuthenticationEnabled() ? security : null);
       client = new BlockClient(engine, this, handshake);
-      server = new BlockServer(engine, this, blocks, handshake);
+      server = new BlockServer(engine, serviceName, new ServerOptions(options, transport), metrics(), handshake,
+          new ExecutorBlocks(blocks), new UploadReceiver(serializer, blocks));
     } catch (IOException e) {
       throw new IllegalStateException("block transfer over the engine can't start: " + e.getMessage(), e);
     }
@@ -175,32 +158,56 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
 
   @Override
   public void fetchBlocks(String host, int port, String execId, String[] blocks, BlockFetchingListener listener) {
+    fetch(host, port, null, blocks, listener, (some, hears) -> super.fetchBlocks(host, port, execId, some, hears));
+  }
+
+  /** As Spark's own, which has the block copied by the thread that takes the answers, and a large one twice. */
+  @Override
+  public ManagedBuffer fetchBlockSync(String host, int port, String execId, String block) {
+    try (AwaitedBlock awaited = new AwaitedBlock()) {
+      fetchBlocks(host, port, execId, new String[] {block}, awaited);
+      return new NioManagedBuffer(AwaitedBlock.copy(ThreadUtils.awaitResult(awaited.future(), Duration.Inf())));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    } catch (SparkException e) { // what the caller of Spark's own gets, which declares nothing
+      Platform.throwException(e);
+      throw new IllegalStateException(e);
+    }
+  }
+
+  /** Stock Spark's way to a peer's blocks. */
+  interface Stock {
+    void fetch(String[] blocks, BlockFetchingListener listener);
+  }
+
+  /**
+   * @param executor whose blocks they are if the peer is a shuffle service, else null
+   * @param stock how they come if the peer does not take our greeting
+   */
+  void fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener listener, Stock stock) {
     try {
       if (client.peer(host, port).isPlain()) { // Netty's own retries are enough
-        super.fetchBlocks(host, port, execId, blocks, listener);
+        stock.fetch(blocks, listener);
         return;
       }
-      RetryingBlockFetcher.BlockFetchStarter starter = (some, hears) -> start(host, port, execId, some, hears);
+      RetryingBlockFetcher.BlockFetchStarter starter = (some, hears) -> {
+        ClientSession session = client.peer(host, port).session();
+        if (session != null) {
+          BlockFetch.start(session, client, executor, some, hears);
+        } else {
+          stock.fetch(some, hears);
+        }
+      };
       if (transport.maxIORetries() > 0) {
         new RetryingBlockFetcher(transport, starter, blocks, listener).start();
       } else {
         starter.createAndStart(blocks, listener);
       }
     } catch (IOException | InterruptedException | RuntimeException e) {
-      LOG.error("Blocks of {}:{} can't be fetched", host, port, e);
+      BlockLog.LOG.error("Blocks of {}:{} can't be fetched", host, port, e);
       for (String block : blocks) {
         listener.onBlockFetchFailure(block, e);
       }
-    }
-  }
-
-  private void start(String host, int port, String execId, String[] blocks, BlockFetchingListener listener)
-      throws IOException {
-    ClientSession session = client.peer(host, port).session();
-    if (session != null) {
-      BlockFetch.start(session, client, blocks, listener);
-    } else {
-      super.fetchBlocks(host, port, execId, blocks, listener);
     }
   }
 
@@ -220,7 +227,7 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
           metrics().uploads.inc();
           result.success(BoxedUnit.UNIT);
         } catch (IOException | RuntimeException e) {
-          LOG.error("Block {} could not be sent to {}:{}", block, host, port, e);
+          BlockLog.LOG.error("Block {} could not be sent to {}:{}", block, host, port, e);
           result.failure(e);
         }
       });

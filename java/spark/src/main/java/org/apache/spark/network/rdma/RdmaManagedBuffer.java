@@ -47,11 +47,17 @@ final class RdmaManagedBuffer extends ManagedBuffer {
       return parts[0].duplicate();
     }
     ByteBuffer whole = ByteBuffer.allocate(Math.toIntExact(size));
-    for (ByteBuffer part : parts) {
-      whole.put(part.duplicate());
-    }
+    copyTo(whole);
     whole.flip();
     return whole;
+  }
+
+  /** Puts all bytes into the buffer, which has room for them. */
+  void copyTo(ByteBuffer to) {
+    check();
+    for (ByteBuffer part : parts) {
+      to.put(part.duplicate());
+    }
   }
 
   @Override

@@ -19,6 +19,7 @@ final class ServerSession {
   private final long id;
   private final EngineStream stream;
   private final String peer;
+  private final String application;
   private final Map<Long, Opened> opened = new ConcurrentHashMap<>();
   private final AtomicLong handles = new AtomicLong();
   private volatile boolean closed;
@@ -36,14 +37,20 @@ final class ServerSession {
     }
   }
 
-  ServerSession(long id, EngineStream stream, String peer) {
+  ServerSession(long id, EngineStream stream, String application) throws IOException {
     this.id = id;
+    this.application = application;
     this.stream = stream;
-    this.peer = peer;
+    this.peer = stream.peer();
   }
 
   long id() {
     return id;
+  }
+
+  /** Whose blocks the peer may ask for. */
+  String application() {
+    return application;
   }
 
   EngineStream stream() {
@@ -116,7 +123,7 @@ final class ServerSession {
     try {
       stream.close();
     } catch (IOException e) {
-      RdmaBlockTransferService.LOG.debug("closing the session of {}", peer, e);
+      BlockLog.LOG.debug("closing the session of {}", peer, e);
     }
   }
 

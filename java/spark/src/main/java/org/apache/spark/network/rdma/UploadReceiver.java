@@ -16,7 +16,7 @@ import scala.reflect.ClassTag;
 import scala.reflect.ClassTag$;
 
 /** Takes a block that a peer wants to be kept here: a header, its bytes, and our answer, on a stream. Thread-safe. */
-final class UploadReceiver {
+final class UploadReceiver implements BlockServer.Uploads {
   static final byte STORED = 0;
   static final byte FAILED = 1;
   static final ClassTag<Object> ANY = ClassTag$.MODULE$.apply(Object.class);
@@ -31,17 +31,14 @@ final class UploadReceiver {
     this.blocks = blocks;
   }
 
-  /**
-   * @param header what came first, behind version and kind
-   * @param sessions whether a number is that of a session
-   */
-  void receive(EngineStream stream, ByteBuffer header, LongPredicate sessions) throws IOException {
+  @Override
+  public void receive(EngineStream stream, ByteBuffer header, LongPredicate sessions) throws IOException {
     String failure = "";
     try {
       if (header.remaining() < Long.BYTES || !sessions.test(header.getLong())) {
         throw new IllegalArgumentException("there is no such session");
       }
-      BlockId block = BlockRequest.blockId(BlockRequest.text(header));
+      BlockId block = ExecutorBlocks.id(BlockRequest.text(header));
       byte[] metadata = BlockRequest.bytes(header);
       long length = header.remaining() < Long.BYTES ? -1 : header.getLong();
       if (length < 0 || length > LENGTH_MAX) {
@@ -49,7 +46,7 @@ final class UploadReceiver {
       }
       store(block, metadata, read(stream, (int) length));
     } catch (RuntimeException e) {
-      RdmaBlockTransferService.LOG.warn("A block of {} could not be stored", stream.peer(), e);
+      BlockLog.LOG.warn("A block of {} could not be stored", stream.peer(), e);
       failure = e.toString();
     }
     byte[] text = failure.getBytes(StandardCharsets.UTF_8);

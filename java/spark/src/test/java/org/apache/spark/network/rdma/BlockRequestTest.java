@@ -5,7 +5,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.nio.ByteBuffer;
 import java.util.Random;
-import org.apache.spark.storage.BlockId;
 import org.junit.jupiter.api.Test;
 
 class BlockRequestTest {
@@ -13,18 +12,42 @@ class BlockRequestTest {
   void namesComeBackAsTheyWere() {
     String[] names = {"shuffle_0_0_0", "shuffle_1_2_3", "shuffle_999999999_128_127", "shuffle_2147483647_1_2",
         "shuffle_01_2_3".replace("01", "10"), "rdd_1_2", "broadcast_5", "broadcast_5_piece0", "taskresult_7", "test_x"};
-    BlockRequest.Writer writer = new BlockRequest.Writer(-77);
+    BlockRequest.Writer writer = new BlockRequest.Writer(-77, null);
     for (String name : names) {
       assertThat(writer.add(name)).isTrue();
     }
     BlockRequest request = BlockRequest.parse(writer.name());
     assertThat(request.session).isEqualTo(-77);
-    assertThat(request.blocks).extracting(BlockId::toString).containsExactly(names);
+    assertThat(request.executor).isNull();
+    assertThat(request.blocks).extracting(BlockName::toString).containsExactly(names);
+  }
+
+  private static String xs(int count) {
+    return new String(new char[count]).replace('\0', 'x');
+  }
+
+  @Test
+  void whoseBlocksTheyAreComesBackToo() {
+    for (String executor : new String[] {"", "7", xs(127)}) {
+      BlockRequest.Writer writer = new BlockRequest.Writer(3, executor);
+      assertThat(writer.add("shuffle_1_2_3")).isTrue();
+      BlockRequest request = BlockRequest.parse(writer.name());
+      assertThat(request.executor).isEqualTo(executor);
+      assertThat(request.blocks).extracting(BlockName::toString).containsExactly("shuffle_1_2_3");
+    }
+    BlockRequest.Writer crowded = new BlockRequest.Writer(3, xs(127));
+    assertThatThrownBy(() -> crowded.add("test_" + xs(900)))
+        .isInstanceOf(IllegalArgumentException.class);
+    assertThatThrownBy(() -> new BlockRequest.Writer(3, xs(128)))
+        .isInstanceOf(IllegalArgumentException.class);
+    byte[] negative = new BlockRequest.Writer(3, "7").name();
+    negative[10] = -1;
+    assertThatThrownBy(() -> BlockRequest.parse(negative)).isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
   void aNameHoldsManyShuffleBlocks() {
-    BlockRequest.Writer writer = new BlockRequest.Writer(1);
+    BlockRequest.Writer writer = new BlockRequest.Writer(1, null);
     int count = 0;
     while (writer.add("shuffle_7_" + 1000 + count + "_" + (500 + count))) {
       count++;
@@ -32,14 +55,14 @@ class BlockRequestTest {
     assertThat(count).isBetween(120, 400);
     assertThat(BlockRequest.parse(writer.name()).blocks).hasSize(count);
     assertThat(writer.name().length).isLessThanOrEqualTo(1024);
-    assertThat(new BlockRequest.Writer(1).add("test_" + new String(new char[1000]).replace('\0', 'x'))).isTrue();
-    assertThatThrownBy(() -> new BlockRequest.Writer(1).add("test_" + new String(new char[1010]).replace('\0', 'x')))
+    assertThat(new BlockRequest.Writer(1, null).add("test_" + xs(1000))).isTrue();
+    assertThatThrownBy(() -> new BlockRequest.Writer(1, null).add("test_" + xs(1010)))
         .isInstanceOf(IllegalArgumentException.class);
   }
 
   @Test
   void hostileNamesAreRefused() {
-    BlockRequest.Writer writer = new BlockRequest.Writer(1);
+    BlockRequest.Writer writer = new BlockRequest.Writer(1, null);
     writer.add("shuffle_1_2_3");
     writer.add("rdd_4_5");
     byte[] good = writer.name();

@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.ShuffleClient;
 
 /** Keeps what a service fetches, as Spark's reader does: retains each block, and releases it when it was read. */
 class Fetched implements BlockFetchingListener {
@@ -30,6 +31,13 @@ class Fetched implements BlockFetchingListener {
   static Fetched of(TestService client, TestService server, String... blocks) throws InterruptedException {
     Fetched fetched = new Fetched(blocks.length);
     client.service.fetchBlocks(TestService.HOST, server.port(), "1", blocks, fetched);
+    return fetched.await();
+  }
+
+  /** Asks a shuffle service for blocks of an executor and waits for all. */
+  static Fetched of(ShuffleClient client, int port, String executor, String... blocks) throws InterruptedException {
+    Fetched fetched = new Fetched(blocks.length);
+    client.fetchBlocks(TestService.HOST, port, executor, blocks, fetched);
     return fetched.await();
   }
 

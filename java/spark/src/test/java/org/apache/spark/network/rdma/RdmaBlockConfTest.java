@@ -67,14 +67,9 @@ class RdmaBlockConfTest {
   }
 
   @Test
-  void theExternalShuffleServiceIsNoSecretDetour() {
-    String[] options = {"spark.ib.enabled=true", "spark.shuffle.service.enabled=true",
-        "spark.shuffle.rdma.required=true"};
-    assertThatThrownBy(() -> create(options)).isInstanceOf(IllegalStateException.class)
-        .hasMessageContaining("spark.shuffle.service.enabled is true");
-    RdmaBlockTransferService service = (RdmaBlockTransferService) create(options[0], options[1]);
-    assertThat(service.metrics().fallbacks.getCount()).isEqualTo(1);
-    service.close();
+  void whatNobodyAskedForIsNotLookedAt() {
+    assertThat(isOurs("spark.shuffle.rdma.batch.size=1")).isFalse();
+    assertThat(isOurs("spark.shuffle.rdma.enabled=true", "spark.shuffle.rdma.batch.size=64k ")).isTrue();
   }
 
   @Test

@@ -3,15 +3,19 @@ package org.apache.spark.network.rdma;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import com.sun.management.ThreadMXBean;
 import io.howdah.engine.Counter;
 import io.howdah.engine.Engine;
 import java.io.File;
 import java.io.IOException;
+import java.lang.management.ManagementFactory;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Random;
 import java.util.concurrent.TimeUnit;
+import org.apache.spark.SparkException;
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.netty.SparkTransportConf;
@@ -142,6 +146,39 @@ class RdmaBlockTransferTest {
   }
 
   @Test
+  void whatAnAnswerHasNoRoomForIsAskedForSideBySide() throws Exception {
+    start(REQUIRED);
+    String[] names = new String[40];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = "shuffle_1_" + i + "_1";
+      server.blocks.put(names[i], new TestService.Counted(bytes(300_000, i))); // an answer takes three
+    }
+    Fetched fetched = Fetched.of(client, server, names);
+    for (int i = 0; i < names.length; i++) {
+      assertThat(fetched.read(names[i])).isEqualTo(bytes(300_000, i));
+    }
+    fetched.release();
+    assertThat(client.rdma.metrics().requests.getCount()).isEqualTo(14);
+    assertThat(client.rdma.metrics().fullAnswers.getCount()).isEqualTo(1); // one after the other it was 13
+    assertNothingIsHeld();
+  }
+
+  @Test
+  void aLargeBlockBeforeManyTinyOnesDoesNotScatterThem() throws Exception {
+    start(REQUIRED);
+    String[] names = new String[100];
+    for (int i = 0; i < names.length; i++) {
+      names[i] = "shuffle_1_" + i + "_1";
+      server.blocks.put(names[i], new TestService.Counted(bytes(i == 0 ? 1 << 20 : 10, i)));
+    }
+    Fetched fetched = Fetched.of(client, server, names);
+    assertThat(fetched.read(names[99])).isEqualTo(bytes(10, 99));
+    fetched.release();
+    assertThat(client.rdma.metrics().requests.getCount()).isLessThanOrEqualTo(17);
+    assertNothingIsHeld();
+  }
+
+  @Test
   void aBlockThatIsMissingFailsAlone() throws Exception {
     start(REQUIRED);
     server.blocks.put("rdd_1_1", new TestService.Counted(bytes(10, 1)));
@@ -157,6 +194,34 @@ class RdmaBlockTransferTest {
     Fetched again = Fetched.of(client, server, "rdd_1_1");
     assertThat(again.failures).isEmpty();
     again.release();
+    assertNothingIsHeld();
+  }
+
+  /** Bytes on the heap that threads of this name have taken so far. */
+  private static long allocated(String name) {
+    ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();
+    return Arrays.stream(threads.getThreadInfo(threads.getAllThreadIds()))
+        .filter(thread -> thread != null && thread.getThreadName().equals(name))
+        .mapToLong(thread -> threads.getThreadAllocatedBytes(thread.getThreadId())).sum();
+  }
+
+  @Test
+  void aBlockThatAThreadWaitsForIsCopiedByThatThreadAndOnce() throws Exception {
+    start(REQUIRED, "spark.shuffle.io.maxRetries=0");
+    int size = 9 << 20; // in three pieces
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(size, 1)));
+    Fetched.of(client, server, "rdd_1_1").release(); // whatever has to be loaded and connected is
+    String self = Thread.currentThread().getName();
+    long answering = allocated("rdma-block-client");
+    long asking = allocated(self);
+    ManagedBuffer block = client.service.fetchBlockSync(TestService.HOST, server.port(), "1", "rdd_1_1");
+    answering = allocated("rdma-block-client") - answering;
+    asking = allocated(self) - asking;
+    assertThat(block.nioByteBuffer()).isEqualTo(ByteBuffer.wrap(bytes(size, 1)));
+    assertThat(answering).isLessThan(size / 4);
+    assertThat(asking).isBetween((long) size, size + (long) size / 4);
+    assertThatThrownBy(() -> client.service.fetchBlockSync(TestService.HOST, server.port(), "1", "rdd_9_9"))
+        .isInstanceOf(SparkException.class).hasStackTraceContaining("no rdd_9_9 in the test");
     assertNothingIsHeld();
   }
 

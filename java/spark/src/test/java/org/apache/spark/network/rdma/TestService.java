@@ -38,6 +38,7 @@ final class TestService implements BlockDataManager, AutoCloseable {
 
   private TestService(SparkConf conf, Engine engine, int port) throws Exception {
     this.engine = engine;
+    conf.set(RdmaBlockConf.ENABLED, String.valueOf(engine != null));
     SecurityManager security = new SecurityManager(conf, Option.empty());
     rdma = engine == null ? null : new RdmaBlockTransferService(conf, security, HOST, HOST, port, 2, engine);
     service = engine == null ? new NettyBlockTransferService(conf, security, HOST, HOST, port, 2) : rdma;
@@ -56,7 +57,7 @@ final class TestService implements BlockDataManager, AutoCloseable {
     return new TestService(conf(options), Engine.create(engine), 0);
   }
 
-  private static EngineConf engineConf() {
+  static EngineConf engineConf() {
     return new EngineConf().set(EngineOption.TRANSPORT, "shm").environment(false);
   }
 

@@ -1,0 +1,154 @@
+package org.apache.hadoop.hdfs;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.io.InterruptedIOException;
+import java.io.OutputStream;
+import java.net.Socket;
+import java.net.SocketTimeoutException;
+import java.nio.channels.ClosedByInterruptException;
+import java.util.ArrayDeque;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.datatransfer.IOStreamPair;
+import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
+import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
+import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
+import org.apache.hadoop.hdfs.protocolPB.PBHelperClient;
+import org.apache.hadoop.hdfs.security.token.block.BlockTokenIdentifier;
+import org.apache.hadoop.io.IOUtils;
+import org.apache.hadoop.net.NetUtils;
+import org.apache.hadoop.security.token.Token;
+
+/**
+ * The connection to one of several DataNodes that a block is written to at a time. What goes wrong with it is kept, to
+ * be told in the place of the node's acknowledgement. Thread-safe, for one thread that sends.
+ */
+final class ReplicaLink {
+  /** More than this many that nobody waits for are no answers to packets. */
+  private static final int ACKS = 16_384;
+
+  final DatanodeInfo node;
+  /** Told when there is an acknowledgement or a failure. */
+  private final Object monitor;
+  private final ArrayDeque<PipelineAck> acks = new ArrayDeque<>();
+  private Socket socket;
+  private OutputStream out;
+  private InputStream in;
+  private IOException failure;
+
+  ReplicaLink(DatanodeInfo node, Object monitor) {
+    this.node = node;
+    this.monitor = monitor;
+  }
+
+  /** Takes a connection over. */
+  void take(Socket connected, OutputStream to, InputStream from) {
+    socket = connected;
+    out = to;
+    in = from;
+  }
+
+  /**
+   * Connects, as DataStreamer does to the first node of a pipeline.
+   *
+   * @throws InvalidEncryptionKeyException which DataStreamer mends
+   */
+  void connect(DFSClient client, Token<BlockTokenIdentifier> token) throws IOException {
+    try {
+      socket = DataStreamer.createSocketForPipeline(node, 1, client);
+      OutputStream to = NetUtils.getOutputStream(socket, client.getDatanodeWriteTimeout(1));
+      InputStream from = NetUtils.getInputStream(socket, client.getDatanodeReadTimeout(1));
+      IOStreamPair pair = client.saslClient.socketSend(socket, to, from, client, token, node);
+      out = pair.out;
+      in = pair.in;
+    } catch (InvalidEncryptionKeyException e) {
+      throw e;
+    } catch (IOException e) {
+      failUnlessInterrupted(e);
+    }
+  }
+
+  /** Where to send; failures are to be told to {@link #failUnlessInterrupted}. Null if it has failed before. */
+  OutputStream out() {
+    return failure() == null ? out : null;
+  }
+
+  /** The answer to the request to write. @throws IOException also what failed before */
+  BlockOpResponseProto readResponse() throws IOException {
+    IOException before = failure();
+    if (before != null) {
+      throw before;
+    }
+    return BlockOpResponseProto.parseFrom(PBHelperClient.vintPrefixed(in));
+  }
+
+  /** From now on acknowledgements are read as they come. */
+  void startReading() {
+    Thread reader = new Thread(this::read, "Acknowledgements of " + node);
+    reader.setDaemon(true);
+    reader.start();
+  }
+
+  private void read() {
+    try {
+      for (;;) {
+        PipelineAck ack = new PipelineAck();
+        ack.readFields(in);
+        synchronized (monitor) {
+          if (acks.size() == ACKS) {
+            throw new IOException(node + " acknowledges more than it was sent");
+          }
+          acks.add(ack);
+          monitor.notifyAll();
+        }
+      }
+    } catch (IOException | RuntimeException e) {
+      fail(e instanceof IOException ? (IOException) e : new IOException(e));
+    }
+  }
+
+  // Under the monitor.
+
+  /** The next acknowledgement, or null. */
+  PipelineAck peek() {
+    return acks.peek();
+  }
+
+  void remove() {
+    acks.remove();
+  }
+
+  /** What has ended the connection, or null. Acknowledgements that came before are there all the same. */
+  IOException failure() {
+    synchronized (monitor) {
+      return failure;
+    }
+  }
+
+  private void fail(IOException cause) {
+    synchronized (monitor) {
+      if (failure == null) {
+        failure = cause;
+        monitor.notifyAll();
+      }
+    }
+    close();
+  }
+
+  /** @throws IOException the given one, if this thread is wanted elsewhere: that says nothing of the node */
+  void failUnlessInterrupted(IOException cause) throws IOException {
+    boolean interrupted = cause instanceof ClosedByInterruptException
+        || cause instanceof InterruptedIOException && !(cause instanceof SocketTimeoutException);
+    if (interrupted) {
+      throw cause;
+    }
+    fail(cause);
+  }
+
+  /** Ends the connection. */
+  void close() {
+    if (socket != null) {
+      IOUtils.closeSocket(socket);
+    }
+  }
+}

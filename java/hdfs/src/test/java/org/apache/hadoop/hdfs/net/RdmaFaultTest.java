@@ -1,0 +1,273 @@
+package org.apache.hadoop.hdfs.net;
+
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.bytes;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.forced;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.read;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.write;
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.File;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.concurrent.atomic.AtomicInteger;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
+import org.apache.hadoop.test.GenericTestUtils;
+import org.apache.hadoop.util.Time;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+/**
+ * DataNodes, each a process, are killed and suspended at random moments of writes and reads. The seed that it prints
+ * makes the same choices again (-Dhowdah.test.seed, with more -Dhowdah.test.rounds to look longer).
+ */
+@Timeout(1800)
+class RdmaFaultTest {
+  private static final int MB = 1 << 20;
+  private static final int NODES = 4;
+  private static final short REPLICAS = 3;
+
+  /** What happens to a DataNode. */
+  private enum Fault {
+    KILLED,
+    /** For less than any timeout. */
+    PAUSED,
+    /** For longer than the writers' timeouts. */
+    SUSPENDED
+  }
+
+  private final Random random = new Random();
+  private final List<RdmaNodeProcess> nodes = new ArrayList<>();
+  private final ExecutorService threads = Executors.newCachedThreadPool();
+  private final AtomicInteger readers = new AtomicInteger();
+  private final AtomicInteger refused = new AtomicInteger();
+  private RdmaTestCluster hdfs;
+
+  @BeforeEach
+  void start() throws Exception {
+    long seed = Long.getLong("howdah.test.seed", System.nanoTime());
+    System.out.println("-Dhowdah.test.seed=" + seed);
+    random.setSeed(seed);
+    hdfs = RdmaTestCluster.of(0, site());
+    File folder = new File(System.getProperty("test.build.data"), "nodes");
+    FileUtil.fullyDelete(folder);
+    for (int i = 0; i < NODES; i++) {
+      nodes.add(new RdmaNodeProcess(folder.toPath().resolve("node-" + i), site(hdfs.cluster.getURI().toString())));
+    }
+    awaitNodes();
+  }
+
+  @AfterEach
+  void stop() throws Exception {
+    threads.shutdownNow();
+    for (RdmaNodeProcess node : nodes) {
+      node.destroy();
+    }
+    hdfs.close();
+  }
+
+  /** Every timeout that decides how long a DataNode may be silent is seconds, so that it is met. */
+  private static Configuration site() {
+    Configuration conf = forced();
+    conf.setInt("dfs.client.socket-timeout", 2000);
+    // A pipeline waits so long for its first DataNode when that takes nothing: as it is, 8 minutes.
+    conf.setInt("dfs.datanode.socket.write.timeout", 2000);
+    conf.setInt("dfs.heartbeat.interval", 1);
+    conf.setInt("dfs.namenode.heartbeat.recheck-interval", 1000);
+    conf.setInt("dfs.namenode.replication.pending.timeout-sec", 5);
+    conf.setInt("dfs.client.retry.window.base", 200);
+    return conf;
+  }
+
+  private static Configuration site(String nameNode) {
+    Configuration conf = site();
+    conf.set("fs.defaultFS", nameNode);
+    return conf;
+  }
+
+  private static Configuration client(boolean parallel) {
+    Configuration conf = site();
+    conf.setBoolean("dfs.replication.parallel.enabled", parallel);
+    return conf;
+  }
+
+  @Test
+  void noAcknowledgedByteIsLost() throws Exception {
+    try (DistributedFileSystem pipeline = hdfs.client(client(false));
+        DistributedFileSystem parallel = hdfs.client(client(true))) {
+      Path old = write(pipeline, 5 * MB + 77, REPLICAS);
+      List<Fault> faults = Arrays.asList(Fault.values());
+      for (int round = 0; round < Integer.getInteger("howdah.test.rounds", faults.size()); round++) {
+        if (round % faults.size() == 0) {
+          Collections.shuffle(faults, random);
+        }
+        round(faults.get(round % faults.size()), old, pipeline, parallel);
+      }
+      assertThat(RdmaMetrics.get().clientParallelBlocks().value()).isPositive();
+    }
+    assertThat(readers).as("%s readers got an error", refused).hasPositiveValue();
+    assertThat(hdfs.connections()).isPositive();
+    assertThat(hdfs.fallbacks()).isZero();
+  }
+
+  /** Each writes a file, others read, and a DataNode has its fault meanwhile. */
+  private void round(Fault fault, Path old, DistributedFileSystem... clients) throws Exception {
+    AtomicBoolean written = new AtomicBoolean();
+    List<Written> files = new ArrayList<>();
+    List<Future<?>> writers = new ArrayList<>();
+    List<Future<?>> others = new ArrayList<>();
+    for (DistributedFileSystem fs : clients) {
+      Written file = new Written(fs, 3 * MB + random.nextInt(3 * MB), random.nextLong());
+      files.add(file);
+      writers.add(threads.submit(file::write));
+      others.add(threads.submit(() -> readUntil(written, fs, file)));
+    }
+    others.add(threads.submit(() -> readUntil(written, clients[0], new Written(old, 5 * MB + 77))));
+    RdmaNodeProcess victim = nodes.get(random.nextInt(NODES));
+    Thread.sleep(random.nextInt(1500));
+    System.out.println(victim + " is " + fault);
+    if (fault == Fault.KILLED) {
+      victim.kill();
+    } else {
+      victim.suspend();
+      if (fault == Fault.PAUSED) {
+        Thread.sleep(200 + random.nextInt(1000));
+        victim.resume();
+      }
+    }
+    await(writers);
+    if (fault == Fault.KILLED) {
+      victim.start();
+    } else if (fault == Fault.SUSPENDED) {
+      victim.resume();
+    }
+    written.set(true);
+    await(others);
+    awaitHealth(clients[0], files);
+    for (Written file : files) {
+      assertThat(read(clients[0], file.path, file.expected.length)).isEqualTo(file.expected);
+    }
+  }
+
+  private static void await(List<Future<?>> work) throws Exception {
+    for (Future<?> each : work) {
+      each.get(300, TimeUnit.SECONDS);
+    }
+  }
+
+  /** A file, of which so much was acknowledged. */
+  private static final class Written {
+    final Path path;
+    final byte[] expected;
+    private final FileSystem fs;
+    private final Random random;
+    volatile int acknowledged;
+
+    Written(Path path, int size) {
+      this.path = path;
+      this.expected = bytes(size);
+      this.acknowledged = size;
+      this.fs = null;
+      this.random = null;
+    }
+
+    Written(FileSystem fs, int size, long seed) {
+      this.path = new Path("/fault-" + Long.toHexString(seed));
+      this.expected = bytes(size);
+      this.fs = fs;
+      this.random = new Random(seed);
+    }
+
+    /** In pieces, so that it takes a while; three seconds or so. */
+    Void write() throws Exception {
+      try (FSDataOutputStream out = fs.create(path, true, 4096, REPLICAS, RdmaTestCluster.BLOCK)) {
+        for (int at = 0; at < expected.length;) {
+          int n = Math.min(expected.length - at, 1 + random.nextInt(100_000));
+          out.write(expected, at, n);
+          at += n;
+          if (random.nextInt(4) == 0) {
+            out.hflush();
+            acknowledged = at;
+          }
+          Thread.sleep(random.nextInt(60));
+        }
+      }
+      acknowledged = expected.length;
+      return null;
+    }
+  }
+
+  /** A reader gets the bytes that were acknowledged before it began, or an error. */
+  private Void readUntil(AtomicBoolean written, FileSystem fs, Written file) throws Exception {
+    while (!written.get()) {
+      int known = file.acknowledged;
+      byte[] got = new byte[known];
+      if (known > 0) {
+        try (FSDataInputStream in = fs.open(file.path)) {
+          in.readFully(0, got);
+          readers.incrementAndGet();
+        } catch (IOException e) {
+          refused.incrementAndGet();
+          got = null;
+        }
+        if (got != null) {
+          assertThat(got).isEqualTo(Arrays.copyOf(file.expected, known));
+        }
+      }
+      Thread.sleep(50);
+    }
+    return null;
+  }
+
+  /** All DataNodes have something to say to the NameNode from now on. */
+  private void awaitNodes() throws Exception {
+    long start = Time.monotonicNow();
+    GenericTestUtils.waitFor(() -> {
+      for (RdmaNodeProcess node : nodes) {
+        assertThat(node.isAlive()).as("%s: see its log below %s", node, System.getProperty("test.build.data")).isTrue();
+      }
+      return hdfs.cluster.getNamesystem().getBlockManager().getDatanodeManager()
+          .getDatanodeListForReport(DatanodeReportType.LIVE).stream()
+          .filter(node -> node.getLastUpdateMonotonic() > start).count() == NODES;
+    }, 100, 180_000);
+  }
+
+  /**
+   * All DataNodes are there; each block is as often as it is to be, or more, and not corrupt. The NameNode's count of
+   * corrupt replicas says nothing: one that fell behind stays in it when its block has all of the others.
+   */
+  private void awaitHealth(DistributedFileSystem fs, List<Written> files) throws Exception {
+    awaitNodes();
+    GenericTestUtils.waitFor(() -> {
+      BlockManagerTestUtil.updateState(hdfs.cluster.getNamesystem().getBlockManager());
+      return hdfs.cluster.getNamesystem().getUnderReplicatedBlocks() == 0
+          && hdfs.cluster.getNamesystem().getPendingReplicationBlocks() == 0
+          && hdfs.cluster.getNamesystem().getMissingBlocksCount() == 0;
+    }, 200, 180_000);
+    for (Written file : files) {
+      for (LocatedBlock block : fs.getClient().getLocatedBlocks(file.path.toString(), 0).getLocatedBlocks()) {
+        assertThat(block.isCorrupt()).as("%s of %s", block, file.path).isFalse();
+        assertThat(block.getLocations()).as("%s of %s", block, file.path).hasSizeGreaterThanOrEqualTo(REPLICAS);
+      }
+    }
+  }
+}
