@@ -15,10 +15,16 @@ setup_file() {
     gpg --batch --quiet --passphrase '' --quick-generate-key 'Howdah test <test@howdah.invalid>' rsa2048 sign never
     make_root "$ROOT"
     mkdir "$ROOT.repo"
-    "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs /nonexistent --rpms "$RPMS" --out "$BATS_FILE_TMPDIR/made"
-    mkdir -p "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk"
-    stub_package debian-base "$BATS_FILE_TMPDIR/base" < <(base_provides)
+    make_repository made "$RPMS"
+    mkdir -p "$BATS_FILE_TMPDIR"/{base,jdk,older}
+    base_provides >"$BATS_FILE_TMPDIR/provides"
+    stub_package debian-base "$BATS_FILE_TMPDIR/base" <"$BATS_FILE_TMPDIR/provides"
+    grep -v 'GLIBC_2\.3[4-9]' "$BATS_FILE_TMPDIR/provides" | stub_package older-base "$BATS_FILE_TMPDIR/older"
     stub_package site-jdk "$BATS_FILE_TMPDIR/jdk" <<<java-1.8.0-headless
+    mkdir "$BATS_FILE_TMPDIR/home"
+    echo '%_dbpath /var/lib/rpm' >"$BATS_FILE_TMPDIR/home/.rpmmacros"
+    # As RHEL's loader has it.
+    echo /usr/lib64 >"$ROOT/etc/ld.so.conf.d/lib64.conf"
     mkdir -p "$ROOT/usr/lib/jvm"
     ln -s "$JAVA_HOME" "$ROOT/usr/lib/jvm/site-8-jdk"
     touch "$ROOT.repo/ready"
@@ -39,7 +45,12 @@ setup() {
 base_provides() {
     find "$ROOT/usr/lib" -xdev -name '*.so*' -type f | /usr/lib/rpm/find-provides | sort -u
     printf '%s\n' /bin/sh /bin/bash /sbin/ldconfig /usr/sbin/{useradd,groupadd,usermod,update-alternatives} /usr/bin/python3 \
-        /usr/bin/env /usr/bin/bash 'rtld(GNU_HASH)' bash util-linux
+        /usr/bin/env /usr/bin/bash /usr/bin/pkg-config 'rtld(GNU_HASH)' bash util-linux
+}
+
+# make_repository FOLDER RPMS: signed, with a howdah.repo that names its place.
+make_repository() {
+    "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --url "file://$BATS_FILE_TMPDIR/$1/yum" --debs /nonexistent --rpms "$2" --out "$BATS_FILE_TMPDIR/$1"
 }
 
 # stub_package NAME FOLDER: a package without files that provides what standard input lists; with its own repository.
@@ -54,26 +65,54 @@ stub_package() {
     createrepo_c --quiet "$2"
 }
 
-# dnf_root REPOSITORY... -- ARGUMENT...: dnf on the system, with no repository but these.
+# rpm_root ARGUMENT...: rpm on the system, with its database where RHEL has it: Debian's rpm has it in the home folder.
+rpm_root() { HOME=$BATS_FILE_TMPDIR/home beside_root rpm --root "$ROOT" "$@"; }
+
+# beside_root COMMAND...: with the mounts, processes and network of the system, but this machine's own programs: what a
+# package's scripts do must reach the daemons in there.
+beside_root() { nsenter --target "$(cat "$ROOT.pid")" --mount --pid --net --uts "$@"; }
+
+# dnf_root REPOSITORY... -- ARGUMENT...: dnf on the system, with no repository but these: ours as its howdah.repo has it,
+# signatures and all, and stubs.
 dnf_root() {
-    local repositories=()
+    local repos=$BATS_FILE_TMPDIR/repos.d
+    rm -rf "$repos"
+    mkdir "$repos"
     while [ "$1" != -- ]; do
-        repositories+=("--repofrompath=$(basename "$1")-$(basename "$(dirname "$1")"),file://$1" --repo="$(basename "$1")-$(basename "$(dirname "$1")")")
+        if [ -e "$1/howdah.repo" ]; then
+            cp "$1/howdah.repo" "$repos/"
+        else
+            printf '[%s]\nname=stub\nbaseurl=file://%s\ngpgcheck=0\n' "${1##*/}" "$1" >"$repos/${1##*/}.repo"
+        fi
         shift
     done
     shift
-    printf '[main]\ngpgcheck=1\nrepo_gpgcheck=0\nlocalpkg_gpgcheck=0\ninstall_weak_deps=False\nreposdir=/nonexistent\nkeepcache=0\n' >"$BATS_FILE_TMPDIR/dnf.conf"
-    rpm --root "$ROOT" --import "$BATS_FILE_TMPDIR/made/yum/howdah.asc"
-    dnf -q -y -c "$BATS_FILE_TMPDIR/dnf.conf" --installroot="$ROOT" --releasever=1 --nogpgcheck "${repositories[@]}" "$@"
+    printf '[main]\ngpgcheck=1\ninstall_weak_deps=False\nkeepcache=0\n' >"$BATS_FILE_TMPDIR/dnf.conf"
+    HOME=$BATS_FILE_TMPDIR/home beside_root dnf -q -y -c "$BATS_FILE_TMPDIR/dnf.conf" --setopt=reposdir="$repos" --installroot="$ROOT" --releasever=1 "$@"
 }
 
 @test "the packages are signed" {
-    rpm --root "$ROOT" --import "$BATS_FILE_TMPDIR/made/yum/howdah.asc"
-    run rpm --root "$ROOT" --checksig "$BATS_FILE_TMPDIR"/made/yum/packages/*.rpm
+    rpm_root --import "$BATS_FILE_TMPDIR/made/yum/howdah.asc"
+    run rpm_root --checksig "$BATS_FILE_TMPDIR"/made/yum/packages/*.rpm
     echo "$output"
     [ "$status" -eq 0 ]
     [[ $output != *'NOT OK'* ]]
     gpg --batch --verify "$BATS_FILE_TMPDIR/made/yum/repodata/repomd.xml.asc" "$BATS_FILE_TMPDIR/made/yum/repodata/repomd.xml"
+}
+
+@test "dnf takes the signed repository, and not one that was changed afterwards" {
+    dnf_root "$BATS_FILE_TMPDIR/made/yum" -- repoquery howdah-engine | grep -q howdah-engine
+    local changed=$BATS_FILE_TMPDIR/changed
+    cp -R "$BATS_FILE_TMPDIR/made/yum" "$changed"
+    sed -i "s,^baseurl=.*,baseurl=file://$changed," "$changed/howdah.repo"
+    rm "$changed"/packages/howdah-spark-*
+    cp "$changed/repodata/repomd.xml.asc" "$changed/"
+    createrepo_c --quiet "$changed"
+    mv "$changed/repomd.xml.asc" "$changed/repodata/"
+    run dnf_root "$changed" -- repoquery howdah-engine
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *repomd.xml*signature* ]]
 }
 
 @test "without a JDK 8 dnf refuses and names it" {
@@ -86,15 +125,45 @@ dnf_root() {
 @test "beside another Hadoop dnf refuses and names it; rpm refuses what is for another processor" {
     mkdir "$BATS_FILE_TMPDIR/other"
     stub_package hadoop "$BATS_FILE_TMPDIR/other" <<<another-hadoop
-    rpm --root "$ROOT" -i --nosignature "$BATS_FILE_TMPDIR"/other/noarch/hadoop-1-1.noarch.rpm
+    rpm_root -i --nosignature "$BATS_FILE_TMPDIR"/other/noarch/hadoop-1-1.noarch.rpm
     run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
-    rpm --root "$ROOT" -e hadoop
+    rpm_root -e hadoop
     echo "$output"
     [ "$status" -ne 0 ]
     [[ $output == *'conflicts with hadoop'* ]]
-    run rpm --root "$ROOT" -i --test --nosignature "$RPMS"/ppc64le/howdah-engine-0*.rpm
+    run rpm_root -i --test --nodeps --nosignature "$RPMS"/ppc64le/howdah-engine-0*.rpm
     [ "$status" -ne 0 ]
     [[ $output == *'different architecture'* ]]
+}
+
+@test "on an older release dnf refuses and names the C library" {
+    run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/older" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *'libc.so.6(GLIBC_2.34)'* ]]
+    [ -z "$(rpm_root -qa 'howdah-*')" ]
+}
+
+@test "with a full /var dnf says so, and goes on when there is room" {
+    local repositories=("$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base")
+    dnf_root "${repositories[@]}" -- makecache
+    mkdir "$BATS_TEST_TMPDIR/var"
+    beside_root mount -t tmpfs -o size=128m tmpfs "$BATS_TEST_TMPDIR/var"
+    beside_root cp -a "$ROOT/var/." "$BATS_TEST_TMPDIR/var/"
+    beside_root dd if=/dev/zero of="$BATS_TEST_TMPDIR/var/fill" bs=4k 2>/dev/null || true
+    beside_root mount --bind "$BATS_TEST_TMPDIR/var" "$ROOT/var"
+    run dnf_root "${repositories[@]}" -- install howdah-engine
+    beside_root rm "$BATS_TEST_TMPDIR/var/fill"
+    local again=0 whole=''
+    dnf_root "${repositories[@]}" -- install howdah-engine || again=1
+    whole=$(rpm_root -V howdah-engine 2>&1) || true
+    dnf_root "${repositories[@]}" -- remove howdah-engine || again=2
+    beside_root umount "$ROOT/var" "$BATS_TEST_TMPDIR/var"
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == *[Nn]'o space left on device'* || $output == *'disk is full'* || $output == *'more space needed'* ]]
+    [ "$again" -eq 0 ]
+    [ -z "$whole" ]
 }
 
 @test "everything installs, and nothing runs" {
@@ -104,7 +173,20 @@ dnf_root() {
     [ "$status" -eq 1 ]
     [ "$(in_root readlink -f /etc/hadoop/conf)" = /etc/hadoop/conf.pseudo ]
     [ "$(in_root stat -c %U:%G:%a /var/lib/hadoop-hdfs)" = hdfs:hadoop:755 ]
-    in_root ldconfig -p | grep -q libhowdah || in_root ls /usr/lib64/libhowdah.so.0
+    in_root ldconfig -p | grep -q /libhowdah.so.0
+}
+
+@test "a service that cannot start says why" {
+    in_root sh -c 'cp /etc/hadoop/conf/core-site.xml /root/ && echo "<oops>" >>/etc/hadoop/conf/core-site.xml'
+    run in_root /etc/init.d/howdah-hadoop-datanode start
+    in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output == */etc/hadoop/conf*core-site.xml:* ]]
+    run in_root /etc/init.d/howdah-hadoop-datanode status
+    [ "$status" -ne 0 ]
+    [[ $output == *'is not running'*/etc/hadoop/conf*core-site.xml:* ]]
+    in_root /etc/init.d/howdah-hadoop-datanode stop
 }
 
 @test "daemons start by their services; WordCount and a Spark job run" {
@@ -119,11 +201,12 @@ dnf_root() {
     before=$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)
     in_root sh -c 'echo "# of this site" >>/etc/hadoop/conf.dist/hadoop-env.sh'
     BIGTOP_BUILD_STAMP=2 "$HOWDAH_ROOT/ci/rpm" --out "$BATS_FILE_TMPDIR/newer" x86_64
-    "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs /nonexistent --rpms "$BATS_FILE_TMPDIR/newer" --out "$BATS_FILE_TMPDIR/made2"
+    make_repository made2 "$BATS_FILE_TMPDIR/newer"
     dnf_root "$BATS_FILE_TMPDIR/made2/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- upgrade
-    [ -z "$(rpm --root "$ROOT" -qa --qf '%{name} %{release}\n' 'howdah-*' | grep -v ' 2$')" ]
+    [ -z "$(rpm_root -qa --qf '%{name} %{release}\n' 'howdah-*' | grep -v ' 2$')" ]
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh
     [ "$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)" != "$before" ]
+    restarted_in_order
     wait_for_hdfs
     words_counted
 }
