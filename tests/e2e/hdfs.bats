@@ -16,7 +16,7 @@ setup() {
 }
 
 teardown() {
-    [ -z "${OTHER:-}" ] || kill "$OTHER" 2>/dev/null || true
+    [ -z "${OTHER:-}" ] || kill "$OTHER" 2>/dev/null || true # it may have ended with its test
     [ ! -d "$DIR" ] || cluster stop --dir "$DIR"
 }
 
@@ -95,7 +95,7 @@ total() { for i in 1 2 3; do metric "$DIR" "datanode-$i" HowdahHdfs "$1"; done |
     }
     wait_until 180 mixed
     kill "$OTHER"
-    wait "$OTHER" || true
+    wait "$OTHER" || true # its status is the signal's
 }
 
 @test "with stock DataNodes a client goes on over sockets, and says so once; a forced one refuses" {

@@ -150,13 +150,13 @@ dnf_root() {
     mkdir "$BATS_TEST_TMPDIR/var"
     beside_root mount -t tmpfs -o size=128m tmpfs "$BATS_TEST_TMPDIR/var"
     beside_root cp -a "$ROOT/var/." "$BATS_TEST_TMPDIR/var/"
-    beside_root dd if=/dev/zero of="$BATS_TEST_TMPDIR/var/fill" bs=4k 2>/dev/null || true
+    beside_root dd if=/dev/zero of="$BATS_TEST_TMPDIR/var/fill" bs=4k 2>/dev/null || true # until it is full
     beside_root mount --bind "$BATS_TEST_TMPDIR/var" "$ROOT/var"
     run dnf_root "${repositories[@]}" -- install howdah-engine
     beside_root rm "$BATS_TEST_TMPDIR/var/fill"
     local again=0 whole=''
     dnf_root "${repositories[@]}" -- install howdah-engine || again=1
-    whole=$(rpm_root -V howdah-engine 2>&1) || true
+    whole=$(rpm_root -V howdah-engine 2>&1) || true # what it prints decides
     dnf_root "${repositories[@]}" -- remove howdah-engine || again=2
     beside_root umount "$ROOT/var" "$BATS_TEST_TMPDIR/var"
     echo "$output"
