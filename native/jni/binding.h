@@ -17,14 +17,14 @@
 #include <howdah/howdah.h>
 
 /* Raised with every change of a method's signature or meaning; Native.ABI is its other half. */
-#define HD_JNI_ABI 2
+#define HD_JNI_ABI 3
 
 struct hd_jni_part {
     const JNINativeMethod *methods;
     jint count;
 };
 
-extern const struct hd_jni_part hd_jni_engine, hd_jni_stream, hd_jni_fetch, hd_jni_checksum;
+extern const struct hd_jni_part hd_jni_engine, hd_jni_stream, hd_jni_fetch, hd_jni_checksum, hd_jni_file;
 
 #define HD_JNI_COUNT(array) ((jint)(sizeof(array) / sizeof((array)[0])))
 /* jni.h wants char pointers that it does not write to. */

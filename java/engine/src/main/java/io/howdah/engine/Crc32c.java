@@ -30,7 +30,7 @@ public final class Crc32c {
    * Whether the sums are those of the data.
    *
    * @param data its remaining bytes, in chunks of which the last may be shorter
-   * @param sums as many as there are chunks, at least, from its position on; both direct, or both with arrays
+   * @param sums as many as there are chunks, at least, from its position on; with an array if the data has one
    * @param chunk bytes of each, at least 1
    * @return false also if that was not found out
    */
@@ -43,8 +43,21 @@ public final class Crc32c {
       return pieces(data.array(), data.arrayOffset() + data.position(), length, sums.array(),
           sums.arrayOffset() + sums.position(), chunk, true);
     }
-    return data.isDirect() && sums.isDirect() && Native.crcAt(Memory.address(data) + data.position(), length, chunk,
-        Memory.address(sums) + sums.position());
+    ByteBuffer there = sums.isDirect() ? sums : copy(sums, (int) room(length, chunk));
+    return data.isDirect() && there != null && Native.crcAt(Memory.address(data) + data.position(), length, chunk,
+        Memory.address(there) + there.position());
+  }
+
+  /** The sums in direct memory of the thread; null if it is too small. */
+  private static ByteBuffer copy(ByteBuffer sums, int bytes) {
+    if (bytes > Memory.SCRATCH) {
+      return null;
+    }
+    ByteBuffer part = sums.duplicate();
+    part.limit(part.position() + bytes);
+    ByteBuffer scratch = Memory.scratch();
+    scratch.put(part).flip();
+    return scratch;
   }
 
   /**

@@ -15,7 +15,20 @@ import java.nio.channels.SocketChannel;
  * by name, never guessed. The engine works on a duplicate, so the owner may close at any time.
  */
 final class Descriptors {
+  /** The number in a FileDescriptor; null where the JDK does not let us. */
+  private static final Field NUMBER = numberField();
+
   private Descriptors() {
+  }
+
+  private static Field numberField() {
+    try {
+      Field field = FileDescriptor.class.getDeclaredField("fd");
+      field.setAccessible(true);
+      return field;
+    } catch (ReflectiveOperationException | RuntimeException e) {
+      return null; // said of whose descriptor is wanted
+    }
   }
 
   static int of(SocketChannel channel) throws IOException {
@@ -64,10 +77,11 @@ final class Descriptors {
   }
 
   private static int number(FileDescriptor descriptor, Object owner) throws IOException {
+    if (NUMBER == null) {
+      throw unreachable(owner, null);
+    }
     try {
-      Field field = FileDescriptor.class.getDeclaredField("fd");
-      field.setAccessible(true);
-      return valid(field.getInt(descriptor), owner);
+      return valid(NUMBER.getInt(descriptor), owner);
     } catch (ReflectiveOperationException | RuntimeException e) {
       throw unreachable(owner, e);
     }

@@ -238,30 +238,50 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     if (!to.isDirect() || !to.hasRemaining()) {
       throw new IllegalArgumentException("room in a direct buffer is needed");
     }
+    int n = (int) await(READ, Memory.address(to) + to.position(), to.remaining(), nanos);
+    if (n < 0) {
+      return 0;
+    }
+    to.position(to.position() + n);
+    return n == 0 ? end() : n;
+  }
+
+  /**
+   * Takes the next message as {@link #receive()} does, waiting as {@link #await} does.
+   *
+   * @param nanos longest wait; negative waits for ever
+   * @return null if none came, or at the end of the stream; {@link #isEnded()} tells
+   */
+  public RegisteredBuffer awaitMessage(long nanos) throws IOException {
+    ByteBuffer out = Memory.scratch();
+    long message = await(RECV, Memory.address(out), 0, nanos);
+    if (message == 0) {
+      end();
+    }
+    return message <= 0 ? null : new RegisteredBuffer(message, out.getLong(0), out.getLong(Long.BYTES));
+  }
+
+  /** @return what the operation does, or something negative if the wait ended without it */
+  private long await(int operation, long what, int length, long nanos) throws IOException {
     enter();
     long n;
     String cause = null;
     try {
-      long address = Memory.address(to) + to.position();
-      n = nanos == 0 ? Native.read(handle.pointer, address, to.remaining(), 0)
-          : awaitInterruptibly(address, to.remaining(), nanos < 0 ? Native.FOREVER : nanos);
+      n = nanos == 0 ? invoke(operation, what, 0, length, 0)
+          : awaitInterruptibly(operation, what, length, nanos < 0 ? Native.FOREVER : nanos);
       if (n < 0 && !isNothing(n)) {
         cause = Native.lastError();
       }
     } finally {
       handle.exit();
     }
-    if (n >= 0) {
-      to.position(to.position() + (int) n);
-      return n == 0 ? end() : (int) n;
-    }
     if (n == -Errno.EINTR && !handle.isOpen()) {
       throw new AsynchronousCloseException();
     }
-    if (isNothing(n)) {
-      return 0;
+    if (n < 0 && !isNothing(n)) {
+      throw Errno.exception((int) n, cause, peer());
     }
-    throw Errno.exception((int) n, cause, peer());
+    return n;
   }
 
   /** A wait that ended without a byte; it has no cause to be fetched, which would make a string each time. */
@@ -269,13 +289,13 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     return n == -Errno.EAGAIN || n == -Errno.EINTR || n == -Errno.ETIMEDOUT;
   }
 
-  private long awaitInterruptibly(long address, int length, long timeout) {
+  private long awaitInterruptibly(int operation, long what, int length, long timeout) {
     if (interruption == null) {
       interruption = new Interruption();
     }
     interruption.enter();
     try {
-      return Native.read(handle.pointer, address, length, timeout);
+      return invoke(operation, what, 0, length, timeout);
     } finally {
       if (interruption.leave()) {
         interruption = null;

@@ -1,5 +1,6 @@
 package io.howdah.engine;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 
 /**
@@ -9,7 +10,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
   /** The other half of HD_JNI_ABI in native/jni/binding.h. The library reads it when it is loaded. */
-  static final int ABI = 2;
+  static final int ABI = 3;
 
   static final long FOREVER = -1;
 
@@ -166,4 +167,8 @@ final class Native {
 
   static native boolean crcOf(byte[] data, int offset, int length, int chunk, byte[] sums, int sumsOffset,
       boolean verify);
+
+  // Files.
+
+  static native void fileWrite(int fd, long data, int length) throws IOException;
 }

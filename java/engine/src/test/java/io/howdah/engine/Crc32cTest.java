@@ -69,6 +69,7 @@ class Crc32cTest {
       ByteBuffer part = ByteBuffer.wrap(data, offset, length);
       assertThat(Crc32c.matches(part, expected, chunk)).isTrue();
       assertThat(Crc32c.matches(direct(part, 1), direct(expected, 2), chunk)).isTrue();
+      assertThat(Crc32c.matches(direct(part, 1), expected, chunk)).isEqualTo(expected.remaining() <= Memory.SCRATCH);
       assertThat(part.position()).isEqualTo(offset);
     }
   }
@@ -83,6 +84,7 @@ class Crc32cTest {
       data[bit / 8] ^= (byte) (1 << bit % 8);
       assertThat(Crc32c.matches(whole, sums, 512)).isFalse();
       assertThat(Crc32c.matches(direct(whole, 0), direct(sums, 0), 512)).isFalse();
+      assertThat(Crc32c.matches(direct(whole, 0), sums, 512)).isFalse();
       data[bit / 8] ^= (byte) (1 << bit % 8);
     }
     for (int i = 0; i < sums.remaining(); i++) {

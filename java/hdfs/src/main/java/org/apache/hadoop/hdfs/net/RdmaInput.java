@@ -21,11 +21,17 @@ import org.apache.hadoop.util.DirectBufferPool;
  */
 final class RdmaInput extends InputStream implements ReadableByteChannel {
   /** Less is read into a buffer of ours, which costs a copy; more is taken as the message that it is. */
-  private static final int ROOM = 4096;
+  private static final int ROOM = 8192;
   /** ECONNRESET. */
   private static final int PEER_GONE = 104;
   private static final DirectBufferPool ROOMS = new DirectBufferPool();
   private static final ByteBuffer NOTHING = ByteBuffer.allocate(0);
+
+  /** Something that waits for so many nanoseconds, or for ever. */
+  private interface Attempt {
+    /** @return the number of bytes, 0 if none came, or -1 at the end */
+    int run(long nanos) throws IOException;
+  }
 
   private final EngineStream stream;
   private final String remote;
@@ -102,6 +108,41 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
     return rest.remaining() + stream.available();
   }
 
+  /**
+   * Waits for the next message and takes it as it arrived. The caller releases it, or gives it back.
+   *
+   * @return null if something is left of the message before, or at the end
+   */
+  synchronized RegisteredBuffer take() throws IOException {
+    if (rest.hasRemaining()) {
+      return null;
+    }
+    drop();
+    RegisteredBuffer[] taken = new RegisteredBuffer[1];
+    persist(nanos -> {
+      taken[0] = awaitMessage(nanos);
+      return taken[0] != null ? taken[0].length() : stream.isEnded() ? -1 : 0;
+    });
+    return taken[0];
+  }
+
+  /** An empty message says nothing: a peer that sends those has us wait for a better one. */
+  private RegisteredBuffer awaitMessage(long nanos) throws IOException {
+    RegisteredBuffer next = stream.awaitMessage(nanos);
+    if (next != null && next.length() == 0) {
+      next.release();
+      return null;
+    }
+    return next;
+  }
+
+  /** Has a message that was just taken read as bytes instead. */
+  synchronized void giveBack(RegisteredBuffer taken) {
+    message = taken;
+    rest = taken.buffer();
+    rest.clear();
+  }
+
   /** Sees to it that there is something to read. @return false at the end */
   private boolean fill() throws IOException {
     if (rest.hasRemaining()) {
@@ -139,12 +180,16 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
   }
 
   private int await(ByteBuffer to) throws IOException {
+    return persist(nanos -> stream.await(to, nanos));
+  }
+
+  private int persist(Attempt attempt) throws IOException {
     long millis = timeout;
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     for (;;) {
       int n;
       try {
-        n = stream.await(to, millis == 0 ? -1 : Math.max(1, deadline - System.nanoTime()));
+        n = attempt.run(millis == 0 ? -1 : Math.max(1, deadline - System.nanoTime()));
       } catch (NoSuchServiceException e) {
         gone.run();
         throw e;

@@ -26,6 +26,8 @@ public final class RdmaMetrics {
   private MutableCounterLong serverConnections;
   @Metric("Connections that DataNodes of the process took over sockets although the engine was enabled")
   private MutableCounterLong serverSockets;
+  @Metric("Packets of blocks that DataNodes of the process left in the engine's memory")
+  private MutableCounterLong serverPacketsInPlace;
   @Metric("Bytes sent over the engine")
   private MutableCounterLong bytesSent;
   @Metric("Bytes received over the engine")
@@ -72,6 +74,10 @@ public final class RdmaMetrics {
 
   MutableCounterLong serverSockets() {
     return serverSockets;
+  }
+
+  MutableCounterLong serverPacketsInPlace() {
+    return serverPacketsInPlace;
   }
 
   MutableCounterLong bytesSent() {

@@ -7,7 +7,9 @@ import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.EOFException;
 import java.io.IOException;
+import java.io.FilterOutputStream;
 import java.io.InterruptedIOException;
+import java.io.OutputStream;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -19,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.metrics2.lib.MutableCounterLong;
 import org.apache.hadoop.net.SocketOutputStream;
+import org.apache.hadoop.util.DirectBufferPool;
 
 /**
  * The bytes to send over a stream, with a socket's timeout and interrupts. It is a SocketOutputStream because
@@ -28,6 +31,9 @@ import org.apache.hadoop.net.SocketOutputStream;
 final class RdmaOutput extends SocketOutputStream {
   /** From here on bytes are put into a registered buffer, to be sent without another copy. */
   static final int LARGE = 8192;
+  /** What is held back at a time, at most: a small read's answer and bytes. */
+  private static final int HELD = 16_384;
+  private static final DirectBufferPool BUFFERS = new DirectBufferPool();
   /** How often a sender that finds no room looks whether it was interrupted. */
   private static final int SLICE = 100;
 
@@ -37,6 +43,8 @@ final class RdmaOutput extends SocketOutputStream {
   private final Runnable gone;
   private final MutableCounterLong sent = RdmaMetrics.get().bytesSent();
   private volatile int timeout;
+  /** What goes with what follows; null if nothing is held back. */
+  private ByteBuffer held;
 
   /** What SocketOutputStream wants to be made of. Never waited for: every method that would is overridden. */
   private static final class Channel extends AbstractSelectableChannel implements WritableByteChannel {
@@ -106,6 +114,21 @@ final class RdmaOutput extends SocketOutputStream {
 
   @Override
   public int write(ByteBuffer from) throws IOException {
+    if (held == null) {
+      return deliver(from);
+    }
+    if (from.remaining() > held.remaining()) {
+      deliverHeld();
+    }
+    if (from.remaining() > held.remaining()) {
+      return deliver(from);
+    }
+    int length = from.remaining();
+    held.put(from);
+    return length;
+  }
+
+  private int deliver(ByteBuffer from) throws IOException {
     int length = from.remaining();
     RegisteredBuffer buffer = length < LARGE ? null : allocate(length);
     if (buffer != null) {
@@ -167,6 +190,49 @@ final class RdmaOutput extends SocketOutputStream {
     }
   }
 
+  // Holding back.
+
+  /**
+   * From now on what is small waits for what follows, until {@link #flush}: an answer, headers, checksums and data then
+   * are one message, and wake the reader once.
+   *
+   * @return where to write what is to wait in any case: flushing that does nothing
+   */
+  OutputStream hold() {
+    if (held == null) {
+      held = BUFFERS.getBuffer(HELD);
+      held.clear();
+    }
+    return new FilterOutputStream(this) {
+      @Override
+      public void write(byte[] from, int offset, int length) throws IOException {
+        out.write(from, offset, length);
+      }
+
+      @Override
+      public void flush() {
+        // What follows does it.
+      }
+    };
+  }
+
+  private void deliverHeld() throws IOException {
+    if (held.position() > 0) {
+      held.flip();
+      deliver(held);
+      held.clear();
+    }
+  }
+
+  @Override
+  public void flush() throws IOException {
+    if (held != null) {
+      deliverHeld();
+      BUFFERS.returnBuffer(held);
+      held = null;
+    }
+  }
+
   // Files.
 
   @Override
@@ -174,20 +240,27 @@ final class RdmaOutput extends SocketOutputStream {
       LongWritable transferToTime) throws IOException {
     long start = System.nanoTime();
     long read = start;
-    RegisteredBuffer buffer = count == 0 ? null : allocate(count);
-    if (buffer != null) {
-      try {
-        fill(buffer.buffer(), file, position);
-        read = System.nanoTime();
-        send(buffer, count);
-      } finally {
-        buffer.release();
-      }
-    } else if (count > 0) {
-      ByteBuffer bytes = ByteBuffer.allocate(count);
-      fill(bytes, file, position);
+    int before = held == null ? 0 : held.position();
+    if (held != null && count <= held.remaining()) {
+      held.limit(before + count);
+      fill(held, file, position);
+      held.limit(held.capacity());
       read = System.nanoTime();
-      write(bytes);
+    } else if (count > 0) {
+      RegisteredBuffer buffer = allocate(before + count);
+      if (buffer != null) {
+        try {
+          read = fillAndSend(buffer, file, position);
+        } finally {
+          buffer.release();
+        }
+      } else {
+        ByteBuffer bytes = ByteBuffer.allocate(count);
+        fill(bytes, file, position);
+        bytes.flip();
+        read = System.nanoTime();
+        write(bytes);
+      }
     }
     if (waitForWritableTime != null) {
       waitForWritableTime.set(System.nanoTime() - read);
@@ -197,7 +270,21 @@ final class RdmaOutput extends SocketOutputStream {
     }
   }
 
-  /** Reads until the buffer is full, and makes it ready to be read from. */
+  /** @return when the file was read */
+  private long fillAndSend(RegisteredBuffer buffer, FileChannel file, long position) throws IOException {
+    ByteBuffer bytes = buffer.buffer();
+    if (held != null) {
+      held.flip();
+      bytes.put(held);
+      held.clear();
+    }
+    fill(bytes, file, position);
+    long read = System.nanoTime();
+    send(buffer, bytes.position());
+    return read;
+  }
+
+  /** Reads until the buffer is full. */
   private static void fill(ByteBuffer to, FileChannel file, long position) throws IOException {
     long at = position;
     while (to.hasRemaining()) {
@@ -208,7 +295,6 @@ final class RdmaOutput extends SocketOutputStream {
       }
       at += n;
     }
-    to.flip();
   }
 
   @Override

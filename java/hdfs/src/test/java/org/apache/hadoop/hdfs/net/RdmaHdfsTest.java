@@ -51,6 +51,8 @@ class RdmaHdfsTest {
         total += size;
       }
       hdfs.assertOverTheEngineOnly();
+      // Of each full packet, 126 chunks of 512 bytes, at each node.
+      assertThat(hdfs.packetsInPlace()).isGreaterThanOrEqualTo(3 * (total / 65_536));
       // Three hops there, two reads back.
       assertThat(hdfs.sent()).isGreaterThan(5 * total);
       assertThat(hdfs.received()).isGreaterThan(5 * total);

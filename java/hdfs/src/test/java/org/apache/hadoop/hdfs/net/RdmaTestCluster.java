@@ -22,6 +22,7 @@ final class RdmaTestCluster implements AutoCloseable {
   private final long fallbacks = RdmaMetrics.get().clientFallbacks().value();
   private final long streams = RdmaMetrics.get().serverConnections().value();
   private final long sockets = RdmaMetrics.get().serverSockets().value();
+  private final long inPlace = RdmaMetrics.get().serverPacketsInPlace().value();
   private final long sent = RdmaMetrics.get().bytesSent().value();
   private final long received = RdmaMetrics.get().bytesReceived().value();
 
@@ -64,6 +65,10 @@ final class RdmaTestCluster implements AutoCloseable {
 
   long sockets() {
     return RdmaMetrics.get().serverSockets().value() - sockets;
+  }
+
+  long packetsInPlace() {
+    return RdmaMetrics.get().serverPacketsInPlace().value() - inPlace;
   }
 
   long sent() {
