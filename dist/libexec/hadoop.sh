@@ -42,6 +42,19 @@ not_published() {
     die "'${0##*/} $COMMAND' is not part of this distribution: its jar was never published for this release of Hadoop"
 }
 
+# site_value FILE NAME: the value of a property in one of the site files, the last one if there are several; nothing without one.
+site_value() {
+    [ -r "$HADOOP_CONF_DIR/$1" ] || return 0
+    { sed -z -e 's/<!--\([^-]\|-[^-]\)*-->//g' -e 's/[[:space:]]\+/ /g' -e 's,</property>,&\n,g' -- "$HADOOP_CONF_DIR/$1" | tr -d '\0'; } |
+        { grep -E "<name> ?${2//./\\.} ?</name>" || true; } | sed -n 's,.*<value> \?\([^<]*[^ <]\) \?</value>.*,\1,p' | tail -n 1
+}
+
+# starts_without_leveldb: this daemon starts, or runs, on a machine that leveldbjni was never built for.
+starts_without_leveldb() { [ "$(uname -m)" = ppc64le ] && [[ $ACTION != stop && $ACTION != status ]]; }
+
+# no_leveldb WHAT REMEDY: instead of a stack trace of what loads the library.
+no_leveldb() { die "$1 in LevelDB, which is not there for ppc64le" "$2 in $HADOOP_CONF_DIR"; }
+
 # family_settings: settings of hadoop, yarn or mapred, from their own variables or Hadoop's.
 family_settings() {
     IDENT=${HADOOP_IDENT_STRING:-${USER:-$(id -un)}}

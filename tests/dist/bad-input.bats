@@ -86,3 +86,35 @@ jdk() {
     [[ $stderr == *"HADOOP_HOME=/usr is another installation"* ]]
     [[ $output == "$TREE/etc/hadoop:"* ]]
 }
+
+# site FILE NAME VALUE: a configuration whose only property is that one, written over lines, after another value in a comment.
+site() {
+    export HADOOP_CONF_DIR=$BATS_TEST_TMPDIR/conf
+    rm -rf "$HADOOP_CONF_DIR"
+    cp -R "$TREE/etc/hadoop" "$HADOOP_CONF_DIR"
+    printf '<configuration>\n<!-- <property><name>%s</name><value>comment</value></property> -->\n  <property>\n    <name>%s</name>\n    <value>\n%s</value>\n  </property>\n</configuration>\n' \
+        "$2" "$2" "$3" >"$HADOOP_CONF_DIR/$1"
+}
+
+@test "on POWER a daemon that keeps something in LevelDB does not start, and says what to set" {
+    jdk 1.8.0_400
+    mkdir -p "$BATS_TEST_TMPDIR/power"
+    printf '#!/bin/bash\n[ "$*" = -m ] && echo ppc64le || exec /usr/bin/uname "$@"\n' >"$BATS_TEST_TMPDIR/power/uname"
+    chmod +x "$BATS_TEST_TMPDIR/power/uname"
+    export PATH=$BATS_TEST_TMPDIR/power:$PATH HADOOP_LOG_DIR=$BATS_TEST_TMPDIR
+    fails_with 'set yarn.timeline-service.store-class to' "$TREE/bin/yarn" timelineserver
+    site yarn-site.xml yarn.timeline-service.store-class org.apache.hadoop.yarn.server.timeline.MemoryTimelineStore
+    run -0 "$TREE/bin/yarn" timelineserver
+    site yarn-site.xml yarn.nodemanager.recovery.enabled true
+    fails_with 'set yarn.nodemanager.recovery.enabled to false' "$TREE/bin/yarn" nodemanager
+    run -0 "$TREE/bin/yarn" resourcemanager
+    site yarn-site.xml yarn.nodemanager.recovery.enabled false
+    run -0 "$TREE/bin/yarn" nodemanager
+    site yarn-site.xml yarn.resourcemanager.store.class org.apache.hadoop.yarn.server.resourcemanager.recovery.LeveldbRMStateStore
+    fails_with 'choose FileSystemRMStateStore or ZKRMStateStore' "$TREE/bin/yarn" resourcemanager
+    site mapred-site.xml mapreduce.jobhistory.recovery.store.class org.apache.hadoop.mapreduce.v2.hs.HistoryServerLeveldbStateStoreService
+    fails_with 'choose HistoryServerFileSystemStateStoreService' "$TREE/bin/mapred" historyserver
+    # Elsewhere the library is there.
+    rm "$BATS_TEST_TMPDIR/power/uname"
+    run -0 "$TREE/bin/mapred" historyserver
+}
