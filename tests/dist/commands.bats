@@ -74,7 +74,7 @@ assert report["transports", "shm"]["value"].startswith("works"), report' <<<"$ou
 
 @test "each subcommand names a class that is in the tree" {
     local commands classes
-    classes=$(for jar in "$TREE"/share/hadoop/{common,hdfs,yarn,mapreduce,tools/lib}/*.jar; do unzip -Z1 "$jar"; done)
+    classes=$(for jar in "$TREE"/share/{hadoop/{common,hdfs,yarn,mapreduce,tools/lib},howdah}/*.jar; do unzip -Z1 "$jar"; done)
     fake_java
     commands=$(cat <<'TEXT'
 hadoop fs distcp archive version checknative credential key kdiag kerbname trace daemonlog
@@ -86,7 +86,7 @@ TEXT
     export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log
     while read -r command subcommands; do
         for subcommand in $subcommands; do
-            class=$("$TREE/bin/$command" "$subcommand" | grep -m 1 '^org\.')
+            class=$("$TREE/bin/$command" "$subcommand" | grep -m 1 -E '^(org|io)\.')
             grep -qxF "${class//.//}.class" <<<"$classes" || { echo "$command $subcommand: no $class"; false; }
         done
     done <<<"$commands"
