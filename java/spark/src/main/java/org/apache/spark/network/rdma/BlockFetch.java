@@ -37,7 +37,7 @@ final class BlockFetch {
   /** @param executor whose blocks they are if the peer is a shuffle service, else null */
   static void start(ClientSession session, BlockClient client, String executor, String[] blocks,
       BlockFetchingListener listener) {
-    new BlockFetch(session, client, executor, listener).ask(Arrays.asList(blocks), Integer.MAX_VALUE);
+    new BlockFetch(session, client, executor, listener).ask(Arrays.asList(blocks), session.together());
   }
 
   /** @param together most blocks in one request */
@@ -121,12 +121,14 @@ final class BlockFetch {
     private void take(BlockMemory memory, BatchReply reply) {
       List<String> later = new ArrayList<>();
       int fitted = 0;
+      long bytes = 0;
       for (int i = 0; i < reply.count(); i++) {
         String block = blocks.get(i);
         switch (reply.status(i)) {
           case BatchReply.DATA:
             succeed(block, new RdmaManagedBuffer(memory, reply.offset(i), (int) reply.length(i)));
             fitted++;
+            bytes += reply.length(i);
             break;
           case BatchReply.REFUSED:
             fail(block, new RuntimeException(session.link().peer() + " has no " + block + ": " + reply.cause(i)));
@@ -142,7 +144,11 @@ final class BlockFetch {
         later.forEach(block -> fail(block, new IOException(session.link().peer() + " gave an empty answer")));
       } else if (!later.isEmpty()) {
         client.metrics().fullAnswers.inc();
-        ask(later, Math.max(fitted, (later.size() + SPREAD - 1) / SPREAD));
+        int next = Math.max(fitted, (later.size() + SPREAD - 1) / SPREAD);
+        session.wasFull(next);
+        ask(later, next);
+      } else if (fitted == blocks.size() && bytes * 2 <= client.options().batchBytes()) {
+        session.hadRoom(fitted);
       }
     }
 

@@ -49,6 +49,7 @@ final class ClientSession {
   private int underWay;
   private long progress = System.nanoTime();
   private boolean closed;
+  private int together = Integer.MAX_VALUE;
 
   ClientSession(Link link, EngineStream stream, long id, String service, BlockClient client) {
     this.link = link;
@@ -74,6 +75,26 @@ final class ClientSession {
 
   synchronized boolean isOpen() {
     return !closed && link.isUp();
+  }
+
+  /**
+   * Most blocks to ask for in one request. Blocks of a shuffle are alike, and their reader does not say how large they
+   * are: as many as an answer had room for last is what the next has room for, without asking for the rest again.
+   */
+  synchronized int together() {
+    return together;
+  }
+
+  /** An answer had room for no more than these. */
+  synchronized void wasFull(int blocks) {
+    together = Math.max(1, blocks);
+  }
+
+  /** An answer to as many as that had room for twice as many. */
+  synchronized void hadRoom(int blocks) {
+    if (blocks >= together) {
+      together = (int) Math.min(Integer.MAX_VALUE, 2L * together);
+    }
   }
 
   /** Asks, now or when there is room. */

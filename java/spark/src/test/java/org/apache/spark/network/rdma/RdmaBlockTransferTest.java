@@ -160,6 +160,9 @@ class RdmaBlockTransferTest {
     fetched.release();
     assertThat(client.rdma.metrics().requests.getCount()).isEqualTo(14);
     assertThat(client.rdma.metrics().fullAnswers.getCount()).isEqualTo(1); // one after the other it was 13
+    Fetched.of(client, server, names).release();
+    assertThat(client.rdma.metrics().requests.getCount()).isEqualTo(28);
+    assertThat(client.rdma.metrics().fullAnswers.getCount()).isEqualTo(1); // the size of an answer is known by now
     assertNothingIsHeld();
   }
 
