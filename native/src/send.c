@@ -103,20 +103,28 @@ static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, ui
 }
 
 /* What sendable() looks at, where nothing is in the way: the usual case. */
-static bool free_to_go(const struct hd_stream *stream)
+static inline bool free_to_go(const struct hd_stream *stream)
 {
     return hd_link_usable(stream->link) && !stream->remote_error && !stream->finished && stream->tx_window > 0 &&
            hd_link_can_send(stream->link);
 }
 
-static int send_eager(struct hd_stream *stream, const void *data, size_t length, struct hd_patience *patience)
+/* Not at once: out of the way of those that can. */
+static __attribute__((noinline)) int send_later(struct hd_stream *stream, const void *data, size_t length,
+                                                int64_t timeout)
+{
+    struct sending s = {length, true};
+    struct hd_patience patience = hd_patience(timeout);
+    return post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, &patience);
+}
+
+static inline int send_eager(struct hd_stream *stream, const void *data, size_t length, int64_t timeout)
 {
     struct hd_link *link = stream->link;
-    struct sending s = {length, true};
     hd_link_lock(link);
     int err = free_to_go(stream) ? hd_link_post(link, HD_FRAME_DATA, stream->id, 0, data, length) : -EAGAIN;
     if (err)
-        err = post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, patience);
+        err = send_later(stream, data, length, timeout);
     if (!err) {
         stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
         link->tally.messages_eager++;
@@ -247,9 +255,9 @@ int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, in
     int err = check_length(stream, length);
     if (err)
         return err;
-    struct hd_patience patience = hd_patience(timeout);
     if (length <= stream->link->eager_max)
-        return send_eager(stream, buf->data + offset, length, &patience);
+        return send_eager(stream, buf->data + offset, length, timeout);
+    struct hd_patience patience = hd_patience(timeout);
     return send_rndv(stream, buf, offset, length, &patience);
 }
 
@@ -259,9 +267,9 @@ int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
     int err = check_length(stream, length);
     if (err)
         return err;
-    struct hd_patience patience = hd_patience(timeout);
     if (length <= stream->link->eager_max)
-        return send_eager(stream, data, length, &patience);
+        return send_eager(stream, data, length, timeout);
+    struct hd_patience patience = hd_patience(timeout);
     hd_buf *buf;
     err = get_memory(stream, length, &patience, &buf);
     if (err)

@@ -53,6 +53,12 @@ void hd_spin_learn_wait(struct hd_engine *engine, struct hd_spin *spin, int64_t 
 /* The same with the judgement made, for tests. */
 void hd_spin_missed(struct hd_spin *spin, bool futile);
 
+/* Whether a wait for longer than poll.spin is because such waits were worth it, not because others missed. */
+static inline bool hd_spin_is_longer(const struct hd_spin *spin)
+{
+    return atomic_load_explicit(&spin->longer, memory_order_relaxed) != 0;
+}
+
 static inline void hd_spin_hit(struct hd_spin *spin)
 {
     if (atomic_load_explicit(&spin->misses, memory_order_relaxed) ||

@@ -135,6 +135,18 @@ static bool never(struct hd_ep *ep)
     return false;
 }
 
+static bool look_by_pending(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
+{
+    bool relaxes = ep->ops->relaxes;
+    while (!ep->ops->pending(ep) && atomic_load_explicit(word, memory_order_relaxed) == seen) {
+        if (times-- == 0)
+            return false;
+        if (relaxes)
+            hd_cpu_relax();
+    }
+    return true;
+}
+
 static void wait_briefly(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)
 {
     (void)ep, (void)word, (void)seen;
@@ -179,6 +191,7 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(put, rma_unsupported);
     FILL(progress, progress_nothing);
     FILL(pending, always);
+    FILL(look, look_by_pending);
     FILL(wait, wait_briefly);
     FILL(wake, ep_nothing);
     FILL(arm, never);

@@ -103,6 +103,9 @@ struct hd_transport_ops {
     int (*progress)(struct hd_ep *ep, int budget);
     /* Whether progress() would find something. Cheap, without the lock. */
     bool (*pending)(struct hd_ep *ep);
+    /* Asks pending() once and then at most so many times more until it is true or `*word` is not `seen`, which is what
+     * it returns. Without the lock. */
+    bool (*look)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times);
     /* pending() is next to nothing, so a thread that spins on it should let the processor breathe in between. */
     bool relaxes;
     /* Sleeps until something is pending, wake() or the timeout, or `*word` is not `seen`. Without the lock, one thread

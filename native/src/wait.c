@@ -64,33 +64,30 @@ static bool arrived(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen)
     return ep->ops->pending(ep) || atomic_load_explicit(&stream->event, memory_order_relaxed) != seen;
 }
 
-/* Looks at most so many times. @return whether something came. */
-static bool look(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen, unsigned times)
+/* `polite_from`: from when on the peer may be waiting for this very processor, and while both want it, the system has a
+ * reason to move one of them to another. *now is when the clock was read last: whoever has something to do does not
+ * read it once more. */
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, int64_t polite_from,
+                 int64_t *now)
 {
-    bool relaxes = ep->ops->relaxes;
-    while (!arrived(ep, stream, seen)) {
-        if (times-- == 0)
+    while (!link->ep->ops->look(link->ep, &stream->event, seen, 64)) {
+        *now = hd_now();
+        if (*now >= end)
             return false;
-        if (relaxes)
-            hd_cpu_relax();
+        if (*now >= polite_from)
+            sched_yield();
     }
     return true;
 }
 
-/* `patiently`: after misses. Then the peer may be waiting for this very processor, and while both want it, the system
- * has a reason to move one of them to another. *now is when the clock was read last: whoever has something to do does
- * not read it once more. */
-static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, bool patiently,
-                 int64_t *now)
+/* After misses at once. If waits have just been longer than usual, only a wait that is: an answer that comes during a
+ * system call is found after it. */
+static int64_t yield_from(const struct hd_link *link, int64_t start, int64_t time)
 {
-    while (!look(link->ep, stream, seen, 64)) {
-        *now = hd_now();
-        if (*now >= end)
-            return false;
-        if (patiently)
-            sched_yield();
-    }
-    return true;
+    int64_t usual = link->engine->conf.poll_spin;
+    if (time <= usual)
+        return INT64_MAX;
+    return hd_spin_is_longer(&link->spin) ? start + usual : start;
 }
 
 /* Nothing came at once: spins if that may help, then sleeps. */
@@ -101,7 +98,7 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     if (time) {
         int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
         int64_t last = start;
-        bool came = spin(link, stream, seen, end, time > link->engine->conf.poll_spin, &last);
+        bool came = spin(link, stream, seen, end, yield_from(link, start, time), &last);
         hd_spin_end(link->engine);
         if (came) {
             hd_spin_came(link->engine, &link->spin, last - start);
@@ -128,7 +125,7 @@ static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t s
         hd_link_disarm(link);
     unsigned looks = hd_spin_looks(link->engine, &link->spin);
     hd_link_unlock(link);
-    if (look(link->ep, stream, seen, looks))
+    if (link->ep->ops->look(link->ep, &stream->event, seen, looks))
         hd_spin_hit(&link->spin);
     else
         spin_and_sleep(link, stream, seen, patience);

@@ -16,12 +16,13 @@ engine() {
     HOWDAH_TRANSPORT=$2 "$perf" --engine-only --json --rounds 1 "${@:3}"
 }
 
-# protocol NAME SIZE: messages by one protocol of paper 2, or by the choice between them.
+# protocol NAME SIZE COUNT: messages by one protocol of paper 2, or by the choice between them.
 protocol() {
     local eager=2k
     [ "$1" = auto ] || [ "$1" = copy ] || eager=256
+    settle
     HOWDAH_RENDEZVOUS_PROTOCOL=$1 HOWDAH_EAGER_THRESHOLD=$eager \
-        engine "protocol-$1" udapl --iterations 100 --latency "$2"
+        engine "protocol-$1" udapl --iterations "$3" --latency "$2"
 }
 
 # perftest_latency SIZE COUNT
@@ -66,7 +67,8 @@ for ((round = 1; round <= rounds; round++)); do
     engine verbs verbs --iterations 50 --pull 1m
     engine udapl udapl --iterations 50 --pull 1m
     names=(copy read write auto copy read write)
-    for size in 64 1k 4k 16k 64k 256k 1m; do
-        for name in "${names[@]:$((round % 4)):4}"; do protocol "$name" "$size"; done
+    # As above: of small messages so many that a run takes half a second.
+    for each in 64:8000 1k:5000 4k:2000 16k:500 64k:100 256k:100 1m:50; do
+        for name in "${names[@]:$((round % 4)):4}"; do protocol "$name" "${each%:*}" "${each#*:}"; done
     done
 done
