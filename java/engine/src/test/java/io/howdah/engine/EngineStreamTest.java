@@ -86,7 +86,7 @@ class EngineStreamTest {
             assertThat(ends[0].send(buffer, 10, size)).isTrue();
           }
           for (int i = 0; i < 3; i++) {
-            try (RegisteredBuffer message = ends[1].receive()) {
+            try (RegisteredBuffer message = i == 0 ? ends[1].awaitMessage(-1) : ends[1].receive()) {
               byte[] received = new byte[message.length()];
               message.buffer().get(received);
               assertThat(received).isEqualTo(sent);
@@ -100,6 +100,30 @@ class EngineStreamTest {
       }
       closeAll(ends);
       Threads.await(() -> used(pair.client) == 0 && used(pair.server) == 0);
+    }
+  }
+
+  @Test
+  void waitingForAMessageEndsInTimeOrByAnInterruptAndLosesNothing() throws Exception {
+    try (Pair pair = new Pair(Transports.LINKED)) {
+      EngineStream[] ends = pair.streams();
+      assertThat(ends[1].awaitMessage(0)).isNull();
+      assertThat(ends[1].awaitMessage(1_000_000)).isNull();
+      Thread.currentThread().interrupt();
+      assertThat(ends[1].awaitMessage(-1)).isNull();
+      assertThat(Thread.interrupted()).isTrue();
+      assertThat(ends[1].isEnded()).isFalse();
+      byte[] sent = bytes(100_000, 1);
+      ends[0].send(ByteBuffer.wrap(sent));
+      ends[0].shutdownOutput();
+      try (RegisteredBuffer message = ends[1].awaitMessage(-1)) {
+        byte[] received = new byte[message.length()];
+        message.buffer().get(received);
+        assertThat(received).isEqualTo(sent);
+      }
+      assertThat(ends[1].awaitMessage(-1)).isNull();
+      assertThat(ends[1].isEnded()).isTrue();
+      closeAll(ends);
     }
   }
 

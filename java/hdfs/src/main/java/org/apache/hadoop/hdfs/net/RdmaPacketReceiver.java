@@ -35,8 +35,15 @@ final class RdmaPacketReceiver extends PacketReceiver {
   public void receiveNextPacket(InputStream from) throws IOException {
     drop();
     RegisteredBuffer message = in.take();
-    if (message != null && !adopt(message)) {
-      in.giveBack(message);
+    if (message != null) {
+      boolean fits = false;
+      try {
+        fits = adopt(message);
+      } finally {
+        if (!fits) {
+          in.giveBack(message);
+        }
+      }
     }
     if (packet == null) {
       super.receiveNextPacket(from);
