@@ -27,6 +27,7 @@ teardown_file() {
 
 setup() {
     . "$HOWDAH_ROOT/tests/packages/root.bash"
+    . "$HOWDAH_ROOT/tests/packages/services.bash"
     [ -z "$REASON" ] || skip "$REASON"
 }
 
@@ -157,44 +158,14 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 }
 
 @test "a service that cannot start says why" {
-    in_root sh -c 'cp /etc/hadoop/conf/core-site.xml /root/ && echo "<oops>" >>/etc/hadoop/conf/core-site.xml'
-    run in_root service howdah-hadoop-namenode start
-    [ "$status" -ne 0 ]
-    [[ $output == */etc/hadoop/conf*core-site.xml:* ]]
-    run in_root service howdah-hadoop-namenode status
-    [ "$status" -ne 0 ]
-    [[ $output == *'is not running'*/etc/hadoop/conf*core-site.xml:* ]]
-    in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
-    # Not formatted yet: the cause is in what it prints and in its log.
-    in_root service howdah-hadoop-namenode start || true # it may live long enough to seem started: status decides below
-    while in_root service howdah-hadoop-namenode status; do sleep 0.5; done
-    in_root grep -q 'does not exist' /var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log
-    run in_root service howdah-hadoop-namenode status
-    [ "$status" -ne 0 ]
-    [[ $output == *'does not exist'*/var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log* ]]
-    # Stopped, it has nothing more to say.
-    in_root service howdah-hadoop-namenode stop
-    run in_root service howdah-hadoop-namenode status
-    [ "$output" = 'howdah-hadoop-namenode is not running' ]
+    mistake_is_named namenode
+    unformatted_is_named
 }
 
-@test "a service with the wrong Java, and one without room for its logs, say so" {
-    mkdir -p "$ROOT/srv/java17/bin"
-    printf 'JAVA_VERSION="17.0.9"\n' >"$ROOT/srv/java17/release"
-    printf '#!/bin/sh\nexit 1\n' >"$ROOT/srv/java17/bin/java"
-    chmod 755 "$ROOT/srv/java17/bin/java"
-    in_root sh -c 'echo JAVA_HOME=/srv/java17 >>/etc/default/howdah-hadoop-journalnode'
-    run in_root service howdah-hadoop-journalnode start
-    [ "$status" -ne 0 ]
-    [[ $output == *'/srv/java17 is Java 17'*'JDK 8'* ]]
-    in_root sed -i /JAVA_HOME=.srv/d /etc/default/howdah-hadoop-journalnode
-    in_root mount -t tmpfs -o size=64k,mode=777 tmpfs /var/log/hadoop-hdfs
-    in_root sh -c 'dd if=/dev/zero of=/var/log/hadoop-hdfs/fill bs=4k 2>/dev/null || true'
-    run in_root service howdah-hadoop-journalnode start
-    echo "$output"
-    [ "$status" -ne 0 ]
-    [[ $output == *'/var/log/hadoop-hdfs'*'No space left on device'* ]]
-    in_root umount /var/log/hadoop-hdfs
+@test "a service with the wrong Java or none, and one without room for its logs, say so" {
+    wrong_java_is_named
+    missing_java_is_named
+    full_logs_are_named
 }
 
 @test "howdah pseudo start brings up HDFS and YARN by their services" {
@@ -214,6 +185,7 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 
 @test "a Spark job on YARN reads and writes HDFS" {
     count_words_with_spark --conf spark.ui.enabled=false
+    write_data
 }
 
 # bats test_tags=slow
@@ -229,6 +201,7 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     count_words
     count_words_with_spark --conf spark.shuffle.service.enabled=true
     in_root grep -qr 'ExternalShuffleBlockResolver: Registered executor' /var/log/hadoop-yarn
+    write_data
     for daemon in historyserver nodemanager resourcemanager datanode namenode; do in_root service "howdah-hadoop-$daemon" stop; done
     in_root update-alternatives --remove hadoop-conf /etc/hadoop/conf.site
     in_root rm -rf /etc/hadoop/conf.site
@@ -239,6 +212,7 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     local before
     before=$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)
     in_root sh -c 'echo "# of this site" >>/etc/hadoop/conf.dist/hadoop-env.sh; echo "# of this site" >>/etc/default/howdah-hadoop-datanode'
+    in_root service howdah-hadoop-nodemanager stop
     newer_debs "$DEBS" "$NEWER"
     "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs "$NEWER" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made2"
     rm -rf "$ROOT.repo/apt"
@@ -251,11 +225,14 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     [ -z "$(in_root dpkg-query -W -f '${Version} ${Package}\n' 'howdah-hadoop*' 'howdah-spark*' 'howdah-conf*' 'howdah-slurm*' 'howdah-engine*' | grep -v -e '-2 ')" ]
     [ -z "$(in_root dpkg --audit)" ]
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh /etc/default/howdah-hadoop-datanode
-    in_root howdah pseudo status
     [ "$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)" != "$before" ]
+    # What did not run does not.
+    [ "$(in_root service howdah-hadoop-nodemanager status)" = 'howdah-hadoop-nodemanager is not running' ]
+    in_root service howdah-hadoop-nodemanager start
+    in_root howdah pseudo status
     restarted_in_order
     wait_for_hdfs
-    words_counted
+    data_is_right
     # One version of each jar: what the older packages had is gone.
     [ -z "$(in_root find /usr/lib/howdah -name '*.jar' -xtype l)" ]
 }
@@ -280,8 +257,9 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     [ ! -e "$ROOT/usr/bin/hadoop" ]
     install howdah-hadoop-conf-pseudo
     in_root howdah pseudo start
-    words_counted
+    data_is_right
     in_root howdah pseudo stop
+    nothing_runs
 }
 
 @test "purge leaves nothing of ours, but what others put there" {

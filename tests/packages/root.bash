@@ -99,7 +99,11 @@ boot_systemd() {
     ' _ "$root" "$JAVA_HOME" </dev/null >"$root.log" 2>&1 3>&- &
     await_root "$root" $!
     # "degraded" is up, too: not every unit of a whole machine can do its work in here.
-    until in_root systemctl is-system-running 2>/dev/null | grep -q -e running -e degraded; do kill -0 "$(cat "$root.pid")" || return 1; sleep 0.2; done
+    local deadline=$((SECONDS + 300))
+    until in_root systemctl is-system-running 2>/dev/null | grep -q -e running -e degraded; do
+        if ! kill -0 "$(cat "$root.pid")" || [ "$SECONDS" -ge "$deadline" ]; then tail -n 40 "$root.log" >&2; return 1; fi
+        sleep 0.2
+    done
 }
 
 # await_root FOLDER PID: until the namespaces that PID holds are set up.

@@ -38,6 +38,7 @@ teardown_file() {
 
 setup() {
     . "$HOWDAH_ROOT/tests/packages/root.bash"
+    . "$HOWDAH_ROOT/tests/packages/services.bash"
     [ -z "$REASON" ] || skip "$REASON"
 }
 
@@ -115,11 +116,24 @@ dnf_root() {
     [[ $output == *repomd.xml*signature* ]]
 }
 
+# refused_without_trace: dnf said no, and the system and its database are as they were.
+refused_without_trace() {
+    echo "$output"
+    [ "$status" -ne 0 ] && [ -z "$(rpm_root -qa 'howdah-*')" ] && [ ! -e "$ROOT/usr/bin/hadoop" ] && [ ! -e "$ROOT/usr/lib/howdah" ]
+}
+
 @test "without a JDK 8 dnf refuses and names it" {
     run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" -- install howdah-hadoop
-    [ "$status" -ne 0 ]
+    refused_without_trace
     [[ $output == *java-1.8.0-headless* ]]
-    [ ! -e "$ROOT/usr/bin/hadoop" ]
+}
+
+@test "with a later Java only dnf refuses" {
+    mkdir "$BATS_FILE_TMPDIR/java17"
+    printf '%s\n' java-headless java-17-headless 'java-headless = 1:17' jre-headless | stub_package java-17-openjdk-headless "$BATS_FILE_TMPDIR/java17"
+    run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/java17" -- install howdah-hadoop howdah-spark
+    refused_without_trace
+    [[ $output == *java-1.8.0-headless* ]]
 }
 
 @test "beside another Hadoop dnf refuses and names it; rpm refuses what is for another processor" {
@@ -128,20 +142,21 @@ dnf_root() {
     rpm_root -i --nosignature "$BATS_FILE_TMPDIR"/other/noarch/hadoop-1-1.noarch.rpm
     run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
     rpm_root -e hadoop
-    echo "$output"
-    [ "$status" -ne 0 ]
+    refused_without_trace
     [[ $output == *'conflicts with hadoop'* ]]
     run rpm_root -i --test --nodeps --nosignature "$RPMS"/ppc64le/howdah-engine-0*.rpm
     [ "$status" -ne 0 ]
     [[ $output == *'different architecture'* ]]
+    # Where the repository has nothing for a processor, dnf names the package that is missing.
+    run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- --forcearch=aarch64 install howdah-hadoop
+    refused_without_trace
+    [[ $output == *howdah-engine* ]]
 }
 
 @test "on an older release dnf refuses and names the C library" {
     run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/older" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
-    echo "$output"
-    [ "$status" -ne 0 ]
+    refused_without_trace
     [[ $output == *'libc.so.6(GLIBC_2.34)'* ]]
-    [ -z "$(rpm_root -qa 'howdah-*')" ]
 }
 
 @test "with a full /var dnf says so, and goes on when there is room" {
@@ -177,16 +192,14 @@ dnf_root() {
 }
 
 @test "a service that cannot start says why" {
-    in_root sh -c 'cp /etc/hadoop/conf/core-site.xml /root/ && echo "<oops>" >>/etc/hadoop/conf/core-site.xml'
-    run in_root /etc/init.d/howdah-hadoop-datanode start
-    in_root cp /root/core-site.xml /etc/hadoop/conf/core-site.xml
-    echo "$output"
-    [ "$status" -ne 0 ]
-    [[ $output == */etc/hadoop/conf*core-site.xml:* ]]
-    run in_root /etc/init.d/howdah-hadoop-datanode status
-    [ "$status" -ne 0 ]
-    [[ $output == *'is not running'*/etc/hadoop/conf*core-site.xml:* ]]
-    in_root /etc/init.d/howdah-hadoop-datanode stop
+    mistake_is_named datanode
+    unformatted_is_named
+}
+
+@test "a service with the wrong Java or none, and one without room for its logs, say so" {
+    wrong_java_is_named
+    missing_java_is_named
+    full_logs_are_named
 }
 
 @test "daemons start by their services; WordCount and a Spark job run" {
@@ -194,12 +207,21 @@ dnf_root() {
     in_root howdah pseudo start worker
     count_words
     count_words_with_spark --conf spark.ui.enabled=false
+    write_data
+}
+
+@test "they stop, and come up again with what was written" {
+    in_root howdah pseudo stop
+    nothing_runs
+    in_root howdah pseudo start
+    data_is_right
 }
 
 @test "an upgrade keeps settings and data, and runs what ran before" {
     local before
     before=$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)
     in_root sh -c 'echo "# of this site" >>/etc/hadoop/conf.dist/hadoop-env.sh'
+    in_root service howdah-hadoop-nodemanager stop
     BIGTOP_BUILD_STAMP=2 "$HOWDAH_ROOT/ci/rpm" --out "$BATS_FILE_TMPDIR/newer" x86_64
     make_repository made2 "$BATS_FILE_TMPDIR/newer"
     dnf_root "$BATS_FILE_TMPDIR/made2/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- upgrade
@@ -207,8 +229,13 @@ dnf_root() {
     in_root grep -q 'of this site' /etc/hadoop/conf.dist/hadoop-env.sh
     [ "$(in_root cat /run/howdah-hadoop-namenode/hadoop-hdfs-namenode.pid)" != "$before" ]
     restarted_in_order
+    # What did not run does not.
+    [ "$(in_root service howdah-hadoop-nodemanager status)" = 'howdah-hadoop-nodemanager is not running' ]
+    in_root service howdah-hadoop-nodemanager start
     wait_for_hdfs
-    words_counted
+    data_is_right
+    # One version of each jar: what the older packages had is gone.
+    [ -z "$(in_root find /usr/lib/howdah -name '*.jar' -xtype l)" ]
 }
 
 @test "removal stops the daemons and leaves data and changed settings" {
