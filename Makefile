@@ -1,11 +1,11 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e e2e-slow conformance
+.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e e2e-slow conformance conformance-slow
 .PHONY: bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## install what this machine lacks (packages, JDK 8)
 	@ci/prepare
@@ -57,6 +57,9 @@ proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, v
 
 conformance: stock ## run upstream's own tests against our jars
 	@ci/conformance
+
+conformance-slow: stock ## run all that are listed, an hour and more
+	@ci/conformance --slow
 
 bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine

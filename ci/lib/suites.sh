@@ -15,7 +15,7 @@ bats_suite() {
     local name=$1 report=$HOWDAH_BUILD/test/$1 status=0
     shift
     mkdir -p "$report"
-    bats --formatter tap --print-output-on-failure "$@" | tee "$report/tap" || status=$?
+    bats --timing --formatter tap --print-output-on-failure "$@" | tee "$report/tap" || status=$?
     local passed failed skipped
     # grep -c prints 0 and exits with 1 where nothing matches; that is a count like any other.
     skipped=$(grep -cE '^ok .* # skip' "$report/tap") || true

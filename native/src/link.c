@@ -142,7 +142,7 @@ static void tear_down(struct hd_link *link)
     link->state = HD_LINK_DOWN;
     link->ep->ops->close(link->ep);
     while (link->copying) { /* at most a chunk each; then nobody writes into memory that we are about to give back */
-        hd_unlock(&link->lock);
+        hd_link_release(link);
         sched_yield();
         hd_lock(&link->lock);
     }

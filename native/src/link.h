@@ -90,11 +90,14 @@ struct hd_link {
     struct hd_comm *comm;
     struct hd_list in_comm;
     struct hd_stream *poller; /* the stream whose waiting thread polls */
+    struct hd_stream *heir;   /* whose thread was woken to poll, and has not run yet; to compare, never to follow */
     bool poller_away;         /* it polls or sleeps, without the lock */
     _Atomic uint32_t poller_asleep;
     _Atomic int64_t asleep_since; /* if poller_asleep */
     bool unattended;              /* the communication thread looks away: the poller has slept for long */
     struct hd_list sleeping;      /* streams with threads that wait for another one to poll */
+    struct hd_stream *wakes[16];  /* whose waiters are woken when the lock is given up */
+    unsigned wake_count;
     _Atomic int queue_pollers;
     struct hd_spin spin;
     bool armed;
@@ -143,6 +146,9 @@ struct hd_stream {
     struct hd_list sleep_node;
     _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
     int sleepers;
+    int senders;    /* threads that wait to send */
+    bool waking;    /* in link->wakes */
+    uint32_t slept; /* `event` when the last of them went to sleep */
     atomic_bool interrupted;
 
     hd_queue *queue;
@@ -211,6 +217,17 @@ static inline void hd_link_lock(struct hd_link *link)
     hd_lock(&link->lock);
 }
 
+void hd_link_release_and_wake(struct hd_link *link);
+
+/* Gives the lock up and wakes whom something was delivered to. */
+static inline void hd_link_release(struct hd_link *link)
+{
+    if (link->wake_count)
+        hd_link_release_and_wake(link);
+    else
+        hd_unlock(&link->lock);
+}
+
 /* What there is to do before the lock is given up. */
 void hd_link_settle(struct hd_link *link);
 
@@ -218,7 +235,7 @@ static inline void hd_link_unlock(struct hd_link *link)
 {
     if (!hd_list_empty(&link->todo) || link->doomed)
         hd_link_settle(link);
-    hd_unlock(&link->lock);
+    hd_link_release(link);
 }
 
 /* Adds what the link counted to the counters that others see: at least once a second, at its end, and when they are

@@ -135,7 +135,7 @@ static void linger(struct hd_link *link)
             hd_link_progress(link);
             end = hd_now() + engine->conf.poll_spin;
         }
-        hd_unlock(&link->lock);
+        hd_link_release(link);
         hd_cpu_relax();
         hd_lock(&link->lock);
         if (i % 16 == 0 && hd_now() >= end)

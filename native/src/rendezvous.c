@@ -13,7 +13,7 @@
 
 #include <stdlib.h>
 
-#include "link.h"
+#include "stream.h"
 
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side)
 {
@@ -123,7 +123,7 @@ static bool run_one(struct hd_link *link, struct hd_op *op)
     hd_list_remove(&op->node);
     if (sync) { /* a memcpy of a chunk takes long enough for others to want the lock */
         link->copying++;
-        hd_unlock(&link->lock);
+        hd_link_release(link);
     }
     int err = op->put ? ep->ops->put(ep, &op->rma) : ep->ops->get(ep, &op->rma);
     if (sync) {
@@ -183,9 +183,7 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
     struct hd_fetch *fetch = rndv->fetch;
     if (stream) {
         stream->rndv_out -= rndv->length;
-        hd_stream_notify(stream);
-        if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
-            stream->writable_wanted = false;
+        hd_stream_tell_writer(stream);
     }
     switch (rndv->mode) {
     case HD_MODE_WRITE:

@@ -65,7 +65,9 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, struc
         return ready;
     hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
     hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
+    stream->senders++;
     int err = hd_stream_wait(stream, wait_sendable, &s, patience);
+    stream->senders--;
     if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->sleepers == 0)
         hd_list_remove(&stream->tx_node);
     if (err == -EAGAIN)
@@ -194,7 +196,9 @@ static int await_memory(struct hd_stream *stream, size_t length, struct hd_patie
     hd_link_lock(stream->link);
     hd_count(stream->link->engine->stats, memory_stalls, 1);
     stream->memory_waiters++;
+    stream->senders++;
     int err = hd_stream_wait(stream, wait_memory, &w, patience);
+    stream->senders--;
     stream->memory_waiters--;
     if (err == -EAGAIN)
         stream->writable_wanted = true;

@@ -119,7 +119,8 @@ void hd_stream_tell_reader(struct hd_stream *stream)
 
 void hd_stream_tell_writer(struct hd_stream *stream)
 {
-    hd_stream_notify(stream);
+    if (stream->senders) /* a thread that waits for an answer is not woken for what its request did */
+        hd_stream_notify(stream);
     if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
         stream->writable_wanted = false;
 }

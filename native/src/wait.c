@@ -9,11 +9,41 @@
 
 #define STARVED_NAP ((int64_t)1000000)
 
+/* Whoever is woken wants the lock at once: it is woken when the lock is free. */
+static void wake_later(struct hd_stream *stream)
+{
+    struct hd_link *link = stream->link;
+    if (stream->waking)
+        return;
+    if (link->wake_count == HD_COUNT(link->wakes)) {
+        hd_futex_wake(&stream->event, INT_MAX, false);
+        return;
+    }
+    stream->waking = true;
+    link->wakes[link->wake_count++] = stream;
+}
+
+void hd_link_release_and_wake(struct hd_link *link)
+{
+    _Atomic uint32_t *words[HD_COUNT(link->wakes)];
+    unsigned count = link->wake_count;
+    for (unsigned i = 0; i < count; i++) {
+        words[i] = &link->wakes[i]->event;
+        link->wakes[i]->waking = false;
+    }
+    link->wake_count = 0;
+    hd_unlock(&link->lock);
+    /* A stream may be gone by now, if its waiter left by itself: waking nobody at an address that was one is harmless.
+     */
+    for (unsigned i = 0; i < count; i++)
+        hd_futex_wake(words[i], INT_MAX, false);
+}
+
 void hd_stream_wake_waiters(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;
     if (stream->sleepers)
-        hd_futex_wake(&stream->event, INT_MAX, false);
+        wake_later(stream);
     if (link->poller != stream || !link->poller_away)
         return;
     atomic_thread_fence(memory_order_seq_cst); /* our event before its sleep, or its sleep before our look */
@@ -92,6 +122,7 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
 static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
 {
     link->poller = stream;
+    link->heir = NULL;
     link->poller_away = true;
     if (link->armed)
         hd_link_disarm(link);
@@ -111,6 +142,7 @@ static void sleep_turn(struct hd_link *link, struct hd_stream *stream, uint32_t 
 {
     if (stream->sleepers++ == 0)
         hd_list_add_tail(&link->sleeping, &stream->sleep_node);
+    stream->slept = seen;
     hd_link_unlock(link);
     hd_futex_wait(&stream->event, seen, time, false);
     hd_link_lock(link);
@@ -126,7 +158,29 @@ static void starve_turn(struct hd_link *link, struct hd_stream *stream, uint32_t
     hd_link_progress(link);
 }
 
-/* The polling thread leaves: another waiting one takes over, or in a while the communication thread. */
+/* Who sleeps and was not woken yet, the latest: what it waits for comes last, so it polls for the others meanwhile. Who
+ * was woken is on its way: it takes its own, or polls by itself. */
+static struct hd_stream *next_poller(struct hd_link *link)
+{
+    for (struct hd_list *node = link->sleeping.prev; node != &link->sleeping; node = node->prev) {
+        struct hd_stream *stream = hd_container(node, struct hd_stream, sleep_node);
+        if (atomic_load_explicit(&stream->event, memory_order_relaxed) == stream->slept)
+            return stream;
+    }
+    return NULL;
+}
+
+/* Nobody polls: another that waits takes over, or in a while the communication thread. */
+static void hand_over(struct hd_link *link)
+{
+    link->heir = next_poller(link);
+    if (!link->heir)
+        return;
+    atomic_fetch_add(&link->heir->event, 1);
+    wake_later(link->heir);
+}
+
+/* The polling thread leaves. */
 static void leave(struct hd_link *link)
 {
     link->poller = NULL;
@@ -135,13 +189,7 @@ static void leave(struct hd_link *link)
         link->unattended = false;
         hd_comm_hurry(link);
     }
-    if (hd_list_empty(&link->sleeping))
-        return;
-    struct hd_stream *next = hd_container(link->sleeping.next, struct hd_stream, sleep_node);
-    hd_list_remove(&next->sleep_node); /* to the end: everyone's turn comes */
-    hd_list_add_tail(&link->sleeping, &next->sleep_node);
-    atomic_fetch_add(&next->event, 1);
-    hd_futex_wake(&next->event, 1, false);
+    hand_over(link);
 }
 
 static bool interrupted(struct hd_stream *stream)
@@ -183,6 +231,8 @@ int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struc
     }
     if (polling)
         leave(link);
+    else if (link->heir == stream && !link->poller)
+        hand_over(link); /* it was to poll, but has what it wants */
     return result > 0 ? 0 : result;
 }
 
