@@ -25,6 +25,8 @@ setup() { FILES=$BATS_FILE_TMPDIR/files; }
         # A link from Spark's folder to Hadoop's jar is not a second one.
         [ "$(find "$TREE" -name "$jar" -type f | wc -l)" -eq 1 ] || echo "$jar"
     done)" ]
+    # Nor by another name: every file of the tree is in one package.
+    [ -z "$(find "$TREE" -name '*.jar' -type f -exec sha256sum {} + | sort | uniq -w 64 -d)" ]
 }
 
 @test "every file of the tree is in a package, and nothing else but what packages add" {

@@ -5,7 +5,7 @@
 setup() {
     . "$HOWDAH_ROOT/ci/lib/common.sh"
     . "$HOWDAH_ROOT/ci/lib/ppc64le.sh"
-    set +e
+    set +u +o pipefail # as bats has it; errors still end a test
     run provide_ppc64le
     [ "$status" -eq 0 ] || skip "$output"
     provide_ppc64le
