@@ -22,6 +22,7 @@
 
 #define SHORTAGE_NAP ((int64_t)1000000) /* how soon to look for memory again */
 #define RING_STEP    64                 /* frames in the send ring begin at multiples of it */
+#define LEND_MIN     1024               /* frames from this size on may go up in the buffer they came in */
 
 static struct verbs_ep *of(struct hd_ep *ep)
 {
@@ -80,7 +81,7 @@ static void fail_by_event(struct verbs_ep *ep)
 
 /* ---- completions ---- */
 
-static void poll_queue(struct verbs_ep *ep)
+static inline void poll_queue(struct verbs_ep *ep)
 {
     int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
     if (n == 0 && !atomic_load_explicit(&ep->wc_full, memory_order_relaxed))
@@ -93,49 +94,65 @@ static void poll_queue(struct verbs_ep *ep)
         atomic_store(&ep->event, (int)IBV_EVENT_CQ_ERR + 1);
 }
 
-/* Under cq_lock. Posting a receive takes as long as half of a small message's way up, so it waits until there is
- * nothing else to do, or until the next arrival. One buffer of a link's credits is missing meanwhile: the device makes
- * senders wait if that should ever matter. */
+/* Takes cq_lock, also from a thread that looks for long and would always be quicker than one that has to wake up. */
+static void seize_queue(struct verbs_ep *ep)
+{
+    if (hd_trylock(&ep->cq_lock))
+        return;
+    atomic_fetch_add(&ep->cq_wanted, 1);
+    hd_lock(&ep->cq_lock);
+    atomic_fetch_sub(&ep->cq_wanted, 1);
+}
+
+/* Posting a receive takes as long as half of a small message's way up, so it waits until there is nothing else to do,
+ * or until the next arrival. One buffer of a link's credits is missing meanwhile: the device makes senders wait if that
+ * should ever matter. ep->repost is written under the link's lock while it is 0 and emptied under cq_lock, so neither
+ * needs the other's. */
 static void repost(struct verbs_ep *ep)
 {
-    if (ep->repost == 0)
+    uint32_t due = atomic_load_explicit(&ep->repost, memory_order_acquire);
+    if (due == 0)
         return;
-    uint32_t index = ep->repost - 1;
-    ep->repost = 0;
-    if (hd_verbs_pool_post(ep->dev, ep->pool, index))
+    int err = hd_verbs_pool_post(ep->dev, ep->pool, due - 1);
+    atomic_store_explicit(&ep->repost, 0, memory_order_release);
+    if (err)
         atomic_store(&ep->event, (int)IBV_EVENT_SRQ_ERR + 1);
 }
 
 void hd_verbs_repost(struct verbs_ep *ep)
 {
-    hd_lock(&ep->cq_lock);
+    seize_queue(ep);
     repost(ep);
     hd_unlock(&ep->cq_lock);
 }
 
 static void repost_later(struct verbs_ep *ep, uint32_t index)
 {
-    hd_lock(&ep->cq_lock);
-    repost(ep);
-    ep->repost = index + 1;
-    hd_unlock(&ep->cq_lock);
+    if (atomic_load_explicit(&ep->repost, memory_order_acquire))
+        hd_verbs_repost(ep);
+    atomic_store_explicit(&ep->repost, index + 1, memory_order_release);
 }
 
-bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc)
+/* The next completion, taken from the queue if there is none yet. @return NULL if that is empty. It is good until
+ * finish_wc(). */
+static const struct ibv_wc *next_wc(struct verbs_ep *ep)
 {
-    unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_acquire);
-    if (ready == 0) {
-        hd_lock(&ep->cq_lock);
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0) {
+        seize_queue(ep);
         if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
             poll_queue(ep);
-        ready = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed);
         hd_unlock(&ep->cq_lock);
+        if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
+            return NULL;
     }
-    if (ready == 0)
-        return false;
-    *wc = ep->wcs[ep->wc_next++]; /* nobody refills it before wc_ready is 0 */
+    return &ep->wcs[ep->wc_next]; /* nobody refills it before wc_ready is 0 */
+}
+
+static void finish_wc(struct verbs_ep *ep)
+{
+    ep->wc_next++;
+    unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed);
     atomic_store_explicit(&ep->wc_ready, ready - 1, memory_order_release);
-    return true;
 }
 
 static void retire_one(struct verbs_ep *ep, bool upcall, int status)
@@ -186,9 +203,9 @@ static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
 
 static bool fits_immediate(const struct verbs_ep *ep, const struct hd_frame *frame)
 {
-    return frame->type == HD_FRAME_DATA && frame->length && frame->sequence == ep->tx_count && !frame->checksum &&
-           !frame->flags && !frame->arg && !frame->reserved && frame->id < 1U << SHORT_ID_BITS &&
-           frame->credits < 1U << (32 - SHORT_ID_BITS);
+    uint64_t zero = frame->flags | frame->checksum | frame->reserved | frame->arg;
+    return frame->type == HD_FRAME_DATA && frame->length && frame->sequence == ep->tx_count && !zero &&
+           frame->id < 1U << SHORT_ID_BITS && frame->credits < 1U << (32 - SHORT_ID_BITS);
 }
 
 static uint32_t to_immediate(const struct hd_frame *frame)
@@ -243,17 +260,30 @@ static int give_held(struct verbs_ep *ep)
     return count;
 }
 
-/* Hands a frame up. One that fills most of its buffer goes up in it: small ones would tie up too much memory. */
+/* What takes the buffer's place if it is handed up, or NULL: then the frame is copied. Small frames are: they would tie
+ * up too much memory. Frames of middling size go up while what went up last has come back, so that a reader that keeps
+ * up spares the copy and one that does not holds one large buffer, not many. */
+static hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, size_t length)
+{
+    if (rx->own || length < LEND_MIN)
+        return NULL;
+    if (length >= rx->buf->capacity / 2)
+        return hd_verbs_pool_spare(ep->dev);
+    return hd_verbs_pool_lend(ep->dev, &ep->lent);
+}
+
+/* Hands a frame up. */
 static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *payload, struct verbs_rx *rx)
 {
-    bool large = !rx->own && frame->length >= rx->buf->capacity / 2;
     if (ep->held_first)
         return hold(ep, frame, payload);
-    hd_buf *spare = large ? hd_verbs_pool_spare(ep->dev) : NULL;
+    hd_buf *spare = spare_for(ep, rx, frame->length);
     int err = ep->base.sink.frame(ep->base.sink.arg, frame, payload, spare ? rx->buf : NULL);
     if (err == -ENOBUFS)
         err = hold(ep, frame, payload);
-    if (spare)
+    if (spare && spare == ep->lent)
+        hd_verbs_pool_lent(ep->dev, rx, &ep->lent);
+    else if (spare)
         hd_verbs_pool_handed(ep->dev, rx, spare);
     return err;
 }
@@ -296,14 +326,14 @@ static int take(struct verbs_ep *ep, const struct ibv_wc *wc)
     return hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
 }
 
-static bool over(struct verbs_ep *ep)
+static inline bool over(const struct verbs_ep *ep)
 {
     return atomic_load_explicit(&ep->failed, memory_order_relaxed) ||
            atomic_load_explicit(&ep->peer_closed, memory_order_relaxed) ||
            atomic_load_explicit(&ep->event, memory_order_relaxed);
 }
 
-/* Whether another look may find something: not if the last one took all there was, which is the usual single message.
+/* Whether another poll may find something: not if the last one took all there was, which is the usual single message.
  */
 static bool worth_a_look(struct verbs_ep *ep, bool looked)
 {
@@ -314,11 +344,11 @@ static bool worth_a_look(struct verbs_ep *ep, bool looked)
 static int verbs_progress(struct hd_ep *base, int budget)
 {
     struct verbs_ep *ep = of(base);
-    struct ibv_wc wc;
+    const struct ibv_wc *wc;
     int count = ep->held_first ? give_held(ep) : 0, err = count < 0 ? count : 0;
-    for (bool looked = false; !err && count < budget && worth_a_look(ep, looked) && hd_verbs_next(ep, &wc);
-         looked = true) {
-        err = take(ep, &wc);
+    for (bool looked = false; !err && count < budget && worth_a_look(ep, looked) && (wc = next_wc(ep)); looked = true) {
+        err = take(ep, wc);
+        finish_wc(ep);
         count++;
     }
     if (err)
@@ -335,20 +365,21 @@ static int verbs_progress(struct hd_ep *base, int budget)
 
 void hd_verbs_discard(struct verbs_ep *ep)
 {
-    struct ibv_wc wc;
-    while (ep->cq && hd_verbs_next(ep, &wc)) {
-        if (wc.status != IBV_WC_SUCCESS)
-            fail_by_completion(ep, &wc);
-        if (wc.wr_id & VERBS_RX_TAG)
-            hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc.wr_id & ~VERBS_RX_TAG));
+    const struct ibv_wc *wc;
+    while (ep->cq && (wc = next_wc(ep))) {
+        if (wc->status != IBV_WC_SUCCESS)
+            fail_by_completion(ep, wc);
+        if (wc->wr_id & VERBS_RX_TAG)
+            hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
         else
-            on_sent(ep, &wc, false);
+            on_sent(ep, wc, false);
+        finish_wc(ep);
     }
 }
 
 /* ---- sending ---- */
 
-static int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_tx_kind kind, uint64_t cookie)
+static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_tx_kind kind, uint64_t cookie)
 {
     struct ibv_send_wr *bad;
     wr->wr_id = ep->tx_posted;
@@ -362,11 +393,16 @@ static int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_tx_kind 
     return 0;
 }
 
-static int usable(const struct verbs_ep *ep)
+static inline bool usable(const struct verbs_ep *ep)
+{
+    return !ep->closed && ep->qp && !atomic_load_explicit(&ep->failed, memory_order_relaxed);
+}
+
+static int unusable(const struct verbs_ep *ep)
 {
     if (ep->closed || !ep->qp)
         return hd_error(-ECONNRESET, "the link is closed");
-    return atomic_load_explicit(&ep->failed, memory_order_relaxed) ? hd_error(-ECONNRESET, "%s", ep->failure) : 0;
+    return hd_error(-ECONNRESET, "%s", ep->failure);
 }
 
 /* Room for `size` bytes in one piece. @return its place, or NULL. */
@@ -399,7 +435,8 @@ static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const 
     return at;
 }
 
-static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, enum verbs_tx_kind kind)
+static inline int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload,
+                             enum verbs_tx_kind kind)
 {
     bool alone = fits_immediate(ep, frame);
     size_t head = alone ? 0 : sizeof(*frame), size = head + frame->length, room = hd_align(size, RING_STEP);
@@ -441,9 +478,8 @@ static int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const v
 static int verbs_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
 {
     struct verbs_ep *ep = of(base);
-    int err = usable(ep);
-    if (err)
-        return err;
+    if (!usable(ep))
+        return unusable(ep);
     if (ep->frames >= ep->frames_max)
         return -EAGAIN;
     return send_frame(ep, frame, payload, VERBS_TX_FRAME);
@@ -471,9 +507,8 @@ static int verbs_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t
 static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool read)
 {
     unsigned index = ep->base.device->index;
-    int err = usable(ep);
-    if (err)
-        return err;
+    if (!usable(ep))
+        return unusable(ep);
     if (!rma->buf->slab->device[index].registered)
         return hd_error(-EOPNOTSUPP, "this buffer's memory is not registered with verbs device %s", ep->dev->name);
     if (rma->key > UINT32_MAX)
@@ -488,7 +523,7 @@ static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool rea
                              .opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
                              .send_flags = IBV_SEND_SIGNALED,
                              .wr.rdma = {.remote_addr = rma->address, .rkey = (uint32_t)rma->key}};
-    err = post(ep, &wr, read ? VERBS_TX_READ : VERBS_TX_WRITE, rma->cookie);
+    int err = post(ep, &wr, read ? VERBS_TX_READ : VERBS_TX_WRITE, rma->cookie);
     if (err)
         return err;
     ep->silent = 0; /* this one is reported, so those before it are too */
@@ -510,12 +545,17 @@ static int verbs_put(struct hd_ep *base, const struct hd_rma *rma)
 
 /* ---- waiting ---- */
 
+/* Whether progress() has something to do even if the queue is empty. */
+static inline bool known_pending(const struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->wc_ready, memory_order_acquire) ||
+           (over(ep) && !atomic_load_explicit(&ep->held, memory_order_relaxed));
+}
+
 static bool verbs_pending(struct hd_ep *base)
 {
     struct verbs_ep *ep = of(base);
-    if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed))
-        return true;
-    if (over(ep) && !atomic_load_explicit(&ep->held, memory_order_relaxed))
+    if (known_pending(ep))
         return true;
     if (!hd_trylock(&ep->cq_lock)) /* somebody else looks */
         return false;
@@ -525,6 +565,34 @@ static bool verbs_pending(struct hd_ep *base)
     if (!found)
         repost(ep);
     hd_unlock(&ep->cq_lock);
+    return found;
+}
+
+/* Whoever does nothing but look keeps the queue's lock from one look to the next, unless somebody else wants it. */
+static bool verbs_look(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
+{
+    struct verbs_ep *ep = of(base);
+    bool found = false, mine = false;
+    for (unsigned i = 0; i <= times; i++) {
+        bool wanted = atomic_load_explicit(&ep->cq_wanted, memory_order_relaxed) != 0;
+        if (mine && wanted)
+            hd_unlock(&ep->cq_lock);
+        mine = !wanted && (mine || hd_trylock(&ep->cq_lock));
+        found = known_pending(ep) || atomic_load_explicit(word, memory_order_relaxed) != seen;
+        if (found)
+            break;
+        if (!mine) {
+            hd_cpu_relax();
+            continue;
+        }
+        poll_queue(ep);
+        found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+        if (found)
+            break;
+        repost(ep);
+    }
+    if (mine)
+        hd_unlock(&ep->cq_lock);
     return found;
 }
 
@@ -636,6 +704,7 @@ const struct hd_transport_ops hd_verbs_ops = {
     .put = verbs_put,
     .progress = verbs_progress,
     .pending = verbs_pending,
+    .look = verbs_look,
     .wait = verbs_wait,
     .wake = verbs_wake,
     .arm = verbs_arm,

@@ -16,7 +16,7 @@
  * that waits for one link could not sleep on it alone. It also confines a peer that overruns its credits: the queue
  * that overflows is that link's.
  *
- * Locks: the link's; then the device's; then the arena's. ep->cq_lock is held for a poll only.
+ * Locks: the link's; then the device's; then the arena's. ep->cq_lock is held for polls only.
  */
 
 #include <infiniband/verbs.h>
@@ -137,6 +137,13 @@ void hd_verbs_pool_fill(struct verbs_device *dev, struct verbs_pool *pool);
 int hd_verbs_pool_post(struct verbs_device *dev, struct verbs_pool *pool, uint32_t index);
 /* A buffer to put in the place of one that is handed up. */
 hd_buf *hd_verbs_pool_spare(struct verbs_device *dev);
+/* The buffer that a link lent to the program, if it has come back (a new one the first time): a buffer to put in the
+ * place of the next. It counts as waiting for frames all the time. */
+hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent);
+/* After upcall: if the entry's buffer was kept, changes places with `*lent`. */
+void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent);
+/* With the link: the program may still have it. */
+void hd_verbs_pool_unlend(struct verbs_device *dev, hd_buf **lent);
 /* After upcall: puts `spare` in the entry's place if the buffer was kept, else frees `spare`. */
 void hd_verbs_pool_handed(struct verbs_device *dev, struct verbs_rx *rx, hd_buf *spare);
 
@@ -204,13 +211,15 @@ struct verbs_ep {
 
     /* completions that were taken from the queue */
     struct hd_lock cq_lock;
+    _Atomic unsigned cq_wanted; /* threads that wait for cq_lock: who keeps it while looking lets them have it */
     struct ibv_wc wcs[VERBS_BATCH];
     unsigned wc_next;
     atomic_bool wc_full; /* the last poll found as much as it could take */
     _Atomic unsigned wc_ready;
 
-    uint32_t repost; /* 1 + entry of the pool that the last arrival used, to be posted when there is time; cq_lock */
+    _Atomic uint32_t repost; /* 1 + entry of the pool that the last arrival used, to be posted when there is time */
 
+    hd_buf *lent; /* what the program has, or had, of the receive buffers: hd_verbs_pool_lend() */
     struct verbs_held *held_first, **held_last;
     uint32_t held_count;
     _Atomic uint32_t held; /* held_count for those without the lock */
@@ -236,8 +245,6 @@ void hd_verbs_destroy(struct hd_ep *ep);
 
 /* Traffic, for the end of an endpoint. */
 int hd_verbs_post_bye(struct verbs_ep *ep);
-/* The next completion. @return false if there is none. */
-bool hd_verbs_next(struct verbs_ep *ep, struct ibv_wc *wc);
 /* Gives the pool what the endpoint still has of it. */
 void hd_verbs_repost(struct verbs_ep *ep);
 /* Takes completions without telling anyone. */

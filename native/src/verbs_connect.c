@@ -386,6 +386,7 @@ void hd_verbs_destroy(struct hd_ep *base)
     }
     if (ep->pool) {
         hd_verbs_repost(ep);
+        hd_verbs_pool_unlend(dev, &ep->lent);
         hd_verbs_pool_leave(dev, ep->pool, ep->mine.credits + SPARE_FRAMES, clean);
     }
     if (ep->channel)

@@ -208,6 +208,36 @@ hd_buf *hd_verbs_pool_spare(struct verbs_device *dev)
     return NULL;
 }
 
+hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent)
+{
+    if (*lent) /* nobody else can take a reference if there is only ours */
+        return atomic_load_explicit(&(*lent)->refs, memory_order_acquire) == 1 ? *lent : NULL;
+    *lent = hd_verbs_pool_spare(dev);
+    if (*lent)
+        count_as_waiting(dev, *lent, true);
+    return *lent;
+}
+
+void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent)
+{
+    hd_buf *back = *lent, *away = rx->buf;
+    if (atomic_load_explicit(&away->refs, memory_order_acquire) == 1) /* nobody kept it */
+        return;
+    rx->at = back->base + (rx->at - away->base); /* both are of one size */
+    rx->lkey = key_of(dev, back);
+    rx->buf = back;
+    *lent = away;
+}
+
+void hd_verbs_pool_unlend(struct verbs_device *dev, hd_buf **lent)
+{
+    if (!*lent)
+        return;
+    count_as_waiting(dev, *lent, false);
+    hd_buf_unref(*lent);
+    *lent = NULL;
+}
+
 void hd_verbs_pool_handed(struct verbs_device *dev, struct verbs_rx *rx, hd_buf *spare)
 {
     if (atomic_load_explicit(&rx->buf->refs, memory_order_acquire) == 1) { /* nobody kept it */

@@ -64,30 +64,28 @@ static bool arrived(struct hd_ep *ep, struct hd_stream *stream, uint32_t seen)
     return ep->ops->pending(ep) || atomic_load_explicit(&stream->event, memory_order_relaxed) != seen;
 }
 
-/* `polite_from`: from when on the peer may be waiting for this very processor, and while both want it, the system has a
- * reason to move one of them to another. *now is when the clock was read last: whoever has something to do does not
- * read it once more. */
-static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, int64_t polite_from,
+/* `every`: after so many times 64 looks the processor is given up for a moment, 0 never. After misses the peer may be
+ * waiting for this very one, and while both want it, the system has a reason to move one of them to another. *now is
+ * when the clock was read last: whoever has something to do does not read it once more. */
+static bool spin(struct hd_link *link, struct hd_stream *stream, uint32_t seen, int64_t end, unsigned every,
                  int64_t *now)
 {
-    while (!link->ep->ops->look(link->ep, &stream->event, seen, 64)) {
+    for (unsigned turn = 1; !link->ep->ops->look(link->ep, &stream->event, seen, 64); turn++) {
         *now = hd_now();
         if (*now >= end)
             return false;
-        if (*now >= polite_from)
+        if (every && turn % every == 0)
             sched_yield();
     }
     return true;
 }
 
-/* After misses at once. If waits have just been longer than usual, only a wait that is: an answer that comes during a
- * system call is found after it. */
-static int64_t yield_from(const struct hd_link *link, int64_t start, int64_t time)
+/* Less often if waits have just been longer than usual: what comes during a system call is found after it. */
+static unsigned courtesy(const struct hd_link *link, int64_t time)
 {
-    int64_t usual = link->engine->conf.poll_spin;
-    if (time <= usual)
-        return INT64_MAX;
-    return hd_spin_is_longer(&link->spin) ? start + usual : start;
+    if (time <= link->engine->conf.poll_spin)
+        return 0;
+    return hd_spin_is_longer(&link->spin) ? 4 : 1;
 }
 
 /* Nothing came at once: spins if that may help, then sleeps. */
@@ -98,7 +96,7 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
     if (time) {
         int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
         int64_t last = start;
-        bool came = spin(link, stream, seen, end, yield_from(link, start, time), &last);
+        bool came = spin(link, stream, seen, end, courtesy(link, time), &last);
         hd_spin_end(link->engine);
         if (came) {
             hd_spin_came(link->engine, &link->spin, last - start);

@@ -88,6 +88,44 @@ static void receive_buffers_leave_half_of_the_memory(void **state)
     pair_close(&pair);
 }
 
+static hd_buf *sent_and_taken(hd_stream *from, hd_stream *to, char content)
+{
+    char bytes[4096];
+    hd_buf *msg;
+    memset(bytes, content, sizeof(bytes));
+    assert_ok(hd_send(from, bytes, sizeof(bytes), PATIENCE));
+    assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
+    assert_int_equal(hd_buf_length(msg), sizeof(bytes));
+    assert_memory_equal(hd_buf_data(msg), bytes, sizeof(bytes));
+    return msg;
+}
+
+/* A message of middling size comes in the buffer that the device wrote, but one link ties up one such buffer only. */
+static void one_receive_buffer_is_lent_at_a_time(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"eager.threshold=32k", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    hd_buf *first = sent_and_taken(client, server, 1), *second = sent_and_taken(client, server, 2);
+    assert_true(hd_buf_capacity(first) > 16384);
+    assert_true(hd_buf_capacity(second) < 16384);
+    for (char i = 0; i < 100; i++) /* through all of the pool */
+        hd_buf_unref(sent_and_taken(client, server, i));
+    for (int i = 0; i < 4096; i++)
+        assert_int_equal(((char *)hd_buf_data(first))[i], 1);
+    hd_buf_unref(first);
+    hd_buf *third = sent_and_taken(client, server, 3);
+    assert_true(hd_buf_capacity(third) > 16384);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair); /* the message outlives its link */
+    assert_int_equal(((char *)hd_buf_data(third))[4095], 3);
+    hd_buf_unref(third);
+    hd_buf_unref(second);
+}
+
 static void without_remote_access_everything_is_copied(void **state)
 {
     (void)state;
@@ -258,6 +296,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(devices_by_name_number_and_port),
         cmocka_unit_test(receive_memory_goes_with_the_last_link),
         cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
+        cmocka_unit_test(one_receive_buffer_is_lent_at_a_time),
         cmocka_unit_test(without_remote_access_everything_is_copied),
         cmocka_unit_test(little_locked_memory_means_copies),
         cmocka_unit_test(no_locked_memory_is_said_at_the_start),
