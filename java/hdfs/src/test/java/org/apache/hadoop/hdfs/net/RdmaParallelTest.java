@@ -98,6 +98,8 @@ class RdmaParallelTest {
           out.hsync();
           assertThat(read(fs, path, at)).isEqualTo(Arrays.copyOf(expected, at));
         }
+        // A NameNode that has not heard of all replicas yet has the next append copy one to a node that has it.
+        DFSTestUtil.waitReplication(fs, path, (short) 3);
       }
       assertEveryReplicaHolds(hdfs, path, expected, 3);
       assertThat(blocks()).isEqualTo(5);
