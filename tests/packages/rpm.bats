@@ -238,11 +238,29 @@ refused_without_trace() {
     [ -z "$(in_root find /usr/lib/howdah -name '*.jar' -xtype l)" ]
 }
 
-@test "removal stops the daemons and leaves data and changed settings" {
-    dnf_root "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- remove 'howdah-*'
+@test "removal stops the daemons and leaves data and changed settings; a new installation finds them" {
+    local repositories=("$BATS_FILE_TMPDIR/made2/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk")
+    dnf_root "${repositories[@]}" -- remove 'howdah-*'
     run in_root pgrep java
     [ "$status" -eq 1 ]
     [ -e "$ROOT/var/lib/hadoop-hdfs/pseudo/name/current/VERSION" ]
     [ -e "$ROOT/etc/hadoop/conf.dist/hadoop-env.sh.rpmsave" ]
     [ ! -e "$ROOT/usr/bin/hadoop" ] && [ ! -e "$ROOT/usr/lib/howdah" ]
+    dnf_root "${repositories[@]}" -- install howdah-hadoop-conf-pseudo
+    in_root howdah pseudo start
+    data_is_right
+    in_root howdah pseudo stop
+    nothing_runs
+}
+
+@test "rpm knows no purge: a removal leaves changed settings, data, logs and accounts, and nothing else of ours" {
+    dnf_root "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- remove 'howdah-*'
+    [ -z "$(rpm_root -qa 'howdah-*')" ]
+    local left
+    left=$(in_root find /usr /etc /var ! -type d \( -path '*howdah*' -o -path '*hadoop*' \) ! -name '*.rpmsave' ! -path '/var/lib/hadoop-*/*' \
+        ! -path '/var/log/hadoop-*/*' ! -path '/var/lib/dnf/*' ! -path '/var/cache/*' ! -path '/var/log/dnf*')
+    echo "$left"
+    [ -z "$left" ]
+    in_root getent passwd hdfs yarn mapred
+    in_root rm -r /var/lib/hadoop-hdfs /var/lib/hadoop-yarn /var/log/hadoop-hdfs /var/log/hadoop-yarn /var/log/hadoop-mapred
 }
