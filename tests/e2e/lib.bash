@@ -15,6 +15,9 @@ set_up_tree() {
     export TREE HOWDAH
 }
 
+# slow: what takes minutes is left to `make e2e-slow`.
+slow() { [ -n "${E2E_SLOW:-}" ] || skip "takes minutes: make e2e-slow"; }
+
 cluster() { "$HOWDAH" cluster "$@"; }
 
 # field JSON-EXPRESSION: a value of `status --json`, which comes on standard input; the expression sees it as s.

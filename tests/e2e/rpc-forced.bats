@@ -24,6 +24,7 @@ nothing_past() {
 }
 
 @test "the demo with RPC forced over the engine: every daemon and job uses it, nothing goes past it" {
+    slow
     home=$BATS_TEST_TMPDIR/demo
     mkdir "$BATS_TEST_TMPDIR/text"
     cat "$ROOT"/docs/*/*.md >"$BATS_TEST_TMPDIR/text/one"

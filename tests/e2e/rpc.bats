@@ -37,7 +37,9 @@ namenode_port() { with "$1" hdfs getconf -confKey fs.defaultFS | tail -n 1 | sed
 }
 
 @test "kill -9 of servers and clients: calls come back or name the host, none hangs, nothing is kept" {
-    run soak --kills "${RPC_KILLS:-8}" --reconnects "${RPC_RECONNECTS:-1000}"
+    local kills=3 reconnects=500
+    if [ -n "${E2E_SLOW:-}" ]; then kills=20 reconnects=10000; fi
+    run soak --kills "${RPC_KILLS:-$kills}" --reconnects "${RPC_RECONNECTS:-$reconnects}"
     echo "$output"
     [ "$status" -eq 0 ]
 }

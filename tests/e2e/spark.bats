@@ -230,7 +230,7 @@ yarn_logs() { find "$DIR/logs" -name stderr -path '*container_*' -exec cat {} +;
 yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
 
 @test "on YARN, in client mode and with authentication in cluster mode; a NodeManager's shuffle service" {
-    [ -n "${E2E_SLOW:-}" ] || skip "takes two minutes: make e2e-slow"
+    slow
     local port site=$OUT/site
     local job=(--num-executors 2 --class io.howdah.examples.spark.GroupByTest "$TREE"/jars/howdah-examples-*.jar
         6 1000 4092 5)
