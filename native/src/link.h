@@ -146,9 +146,10 @@ struct hd_stream {
     struct hd_list sleep_node;
     _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
     int sleepers;
-    int senders;    /* threads that wait to send */
-    bool waking;    /* in link->wakes */
-    uint32_t slept; /* `event` when the last of them went to sleep */
+    int senders;             /* threads that wait to send */
+    bool waking;             /* in link->wakes */
+    _Atomic unsigned wakers; /* threads that wake its sleepers, without the lock */
+    uint32_t slept;          /* `event` when the last of them went to sleep */
     atomic_bool interrupted;
 
     hd_queue *queue;

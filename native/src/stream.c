@@ -2,6 +2,7 @@
 
 /* Streams: opening, closing, and telling the program. Messages are in send.c and receive.c, waiting in wait.c. */
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "stream.h"
@@ -338,6 +339,8 @@ void hd_stream_close(hd_stream *stream)
         hd_queue_unref(stream->queue);
     if (stream->accept_queue)
         hd_queue_unref(stream->accept_queue);
+    while (atomic_load_explicit(&stream->wakers, memory_order_acquire)) /* a system call each */
+        sched_yield();
     free(stream);
     hd_link_put(link);
 }

@@ -25,18 +25,19 @@ static void wake_later(struct hd_stream *stream)
 
 void hd_link_release_and_wake(struct hd_link *link)
 {
-    _Atomic uint32_t *words[HD_COUNT(link->wakes)];
+    struct hd_stream *streams[HD_COUNT(link->wakes)];
     unsigned count = link->wake_count;
     for (unsigned i = 0; i < count; i++) {
-        words[i] = &link->wakes[i]->event;
-        link->wakes[i]->waking = false;
+        streams[i] = link->wakes[i];
+        streams[i]->waking = false;
+        atomic_fetch_add_explicit(&streams[i]->wakers, 1, memory_order_relaxed); /* it stays for hd_stream_close() */
     }
     link->wake_count = 0;
     hd_unlock(&link->lock);
-    /* A stream may be gone by now, if its waiter left by itself: waking nobody at an address that was one is harmless.
-     */
-    for (unsigned i = 0; i < count; i++)
-        hd_futex_wake(words[i], INT_MAX, false);
+    for (unsigned i = 0; i < count; i++) {
+        hd_futex_wake(&streams[i]->event, INT_MAX, false);
+        atomic_fetch_sub_explicit(&streams[i]->wakers, 1, memory_order_release);
+    }
 }
 
 void hd_stream_wake_waiters(struct hd_stream *stream)
