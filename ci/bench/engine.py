@@ -94,10 +94,11 @@ def in_guest(root, rounds):
                 block.append(line)
                 if line.startswith("]"):
                     for row in json.loads("".join(block)):
-                        figures.setdefault((side, row["measure"], row["bytes"], row["unit"]), []).append(row["ours"])
+                        whose = side + "-" + row["variant"] if "variant" in row else side
+                        figures.setdefault((whose, row["measure"], row["bytes"], row["unit"]), []).append(row["ours"])
                         for kind in ("mean", "least"):
                             if "ours_" + kind in row:
-                                key = side, kind + " latency", row["bytes"], row["unit"]
+                                key = whose, kind + " latency", row["bytes"], row["unit"]
                                 figures.setdefault(key, []).append(row["ours_" + kind])
     if guest.returncode:
         raise SystemExit("the virtual machine ended with %d" % guest.returncode)
@@ -114,9 +115,9 @@ def add_guest_rows(result, figures):
             target = asked.get(measure)
             reference = figures["perftest", measure, size, unit]
             result.add("verbs " + measure, case, unit, better[measure], ours, reference, "perftest", target, paired=True)
-        elif side == "udapl":
+        elif side in ("udapl", "pair-udapl"):
             target = UDAPL_LATENCY if measure == "latency" else None
-            reference = figures["verbs", measure, size, unit]
+            reference = figures[side.replace("udapl", "verbs"), measure, size, unit]
             result.add("udapl " + measure, case, unit, better[measure], ours, reference, "verbs", target, paired=True)
         elif side == "protocol-auto" and measure == "latency":
             parts = {name: figures["protocol-" + name, measure, size, unit] for name in ("copy", "read", "write")}

@@ -668,6 +668,7 @@ static bool verbs_arm(struct hd_ep *base)
     struct verbs_ep *ep = of(base);
     if (starved(ep))
         return false;
+    hd_verbs_pool_take_back(ep->dev, &ep->lent); /* nobody polls: the next message may be long in coming */
     if (!ep->armed)
         listen_to_channel(ep, true);
     if (ibv_req_notify_cq(ep->cq, 0) == 0 && !verbs_pending(base))

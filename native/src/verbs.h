@@ -142,6 +142,8 @@ hd_buf *hd_verbs_pool_spare(struct verbs_device *dev);
 hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent);
 /* After upcall: if the entry's buffer was kept, changes places with `*lent`. */
 void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent);
+/* Gives it up until the next message that asks for one, unless the program still has it. */
+void hd_verbs_pool_take_back(struct verbs_device *dev, hd_buf **lent);
 /* With the link: the program may still have it. */
 void hd_verbs_pool_unlend(struct verbs_device *dev, hd_buf **lent);
 /* After upcall: puts `spare` in the entry's place if the buffer was kept, else frees `spare`. */

@@ -229,6 +229,12 @@ void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **
     *lent = away;
 }
 
+void hd_verbs_pool_take_back(struct verbs_device *dev, hd_buf **lent)
+{
+    if (*lent && atomic_load_explicit(&(*lent)->refs, memory_order_acquire) == 1)
+        hd_verbs_pool_unlend(dev, lent);
+}
+
 void hd_verbs_pool_unlend(struct verbs_device *dev, hd_buf **lent)
 {
     if (!*lent)

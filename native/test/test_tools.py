@@ -66,6 +66,26 @@ class Conf(WithFolder):
         self.assertIn("going on without it", err)
 
 
+class Perf(unittest.TestCase):
+    def test_compares_configurations(self):
+        out, _ = run("hd-perf", "--json", "--latency", "1,100k", "--rounds", "3", "--iterations", "20",
+                     "--variant", "copies:rendezvous.protocol=copy,eager.threshold=2k", "--variant", "reads:",
+                     HOWDAH_TRANSPORT="shm")
+        rows = json.loads(out)
+        self.assertEqual([(row["bytes"], row["variant"]) for row in rows],
+                         [(1, "copies"), (1, "reads"), (102400, "copies"), (102400, "reads")])
+        for row in rows:
+            self.assertGreater(row["ours"], 0)
+            self.assertNotIn("reference", row)
+
+    def test_refuses_variants_that_it_does_not_understand(self):
+        for bad in ("nameless", ":chunk.size=64k", 'a"b:'):
+            self.assertIn("cannot take", run("hd-perf", "--variant", bad, status=2)[1])
+        self.assertIn("latency only", run("hd-perf", "--variant", "a:", "--pull", "64k", status=2)[1])
+        _, err = run("hd-perf", "--latency", "64", "--variant", "a:chnk.size=64k", status=2)
+        self.assertIn("chunk.size", err)
+
+
 class Stat(WithFolder):
     def test_by_process_by_file_and_all(self):
         env = {k: v for k, v in os.environ.items() if not k.startswith("HOWDAH_")}

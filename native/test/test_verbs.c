@@ -126,6 +126,23 @@ static void one_receive_buffer_is_lent_at_a_time(void **state)
     hd_buf_unref(second);
 }
 
+static void an_idle_link_has_no_buffer_lent(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"eager.threshold=32k", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    uint64_t at_first = counter(pair.b, "memory.receive.now");
+    hd_buf *msg = sent_and_taken(client, server, 1);
+    assert_true(counter(pair.b, "memory.receive.now") > at_first);
+    hd_buf_unref(msg);
+    await_counter(pair.b, "memory.receive.now", at_first);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 static void without_remote_access_everything_is_copied(void **state)
 {
     (void)state;
@@ -297,6 +314,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(receive_memory_goes_with_the_last_link),
         cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
         cmocka_unit_test(one_receive_buffer_is_lent_at_a_time),
+        cmocka_unit_test(an_idle_link_has_no_buffer_lent),
         cmocka_unit_test(without_remote_access_everything_is_copied),
         cmocka_unit_test(little_locked_memory_means_copies),
         cmocka_unit_test(no_locked_memory_is_said_at_the_start),

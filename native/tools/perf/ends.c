@@ -15,6 +15,7 @@ struct order { /* client to server, in front of each measurement */
     uint32_t kind;
     uint32_t count;
     uint64_t size;
+    uint32_t which, unused;
 };
 
 _Noreturn void perf_die(const char *what)
@@ -58,14 +59,19 @@ void ends_connect(int fds[2])
     close(listener);
 }
 
+char *tcp_memory(void)
+{
+    char *memory = malloc(PERF_LARGEST);
+    if (!memory)
+        perf_die("memory for TCP");
+    return memset(memory, 1, PERF_LARGEST);
+}
+
 void ends_begin(struct ends *e, int guard, bool client)
 {
     struct hd_connect_result result = {.size = sizeof(result)};
-    e->memory = malloc(PERF_LARGEST);
-    if (!e->memory)
-        perf_die("memory for TCP");
-    memset(e->memory, 1, PERF_LARGEST);
-    must(hd_engine_create(NULL, &e->engine));
+    struct hd_engine_params params = {.size = sizeof(params), .conf = e->conf};
+    must(hd_engine_create(&params, &e->engine));
     must(hd_queue_create(e->engine, &e->queue));
     if (client) {
         must(hd_connect(e->engine, guard, "127.0.0.1:0", PERF_WAIT, &result));
@@ -89,12 +95,14 @@ void ends_begin(struct ends *e, int guard, bool client)
     take_message(e, 5);
 }
 
-/* The stream first: a link that ends without one is not lost. */
-void ends_quit(struct ends *e)
+/* The streams first: a link that ends without one is not lost. */
+void ends_quit(struct ends *variants, uint32_t count)
 {
-    hd_stream_close(e->stream);
-    e->stream = NULL;
-    ends_tell(e, QUIT, 0, 0);
+    for (uint32_t i = 0; i < count; i++) {
+        hd_stream_close(variants[i].stream);
+        variants[i].stream = NULL;
+    }
+    ends_tell(variants, QUIT, 0, 0);
 }
 
 void ends_finish(struct ends *e)
@@ -104,7 +112,7 @@ void ends_finish(struct ends *e)
     hd_link_put(e->link);
     hd_queue_destroy(e->queue);
     hd_engine_destroy(e->engine);
-    free(e->memory);
+    hd_conf_destroy(e->conf);
 }
 
 void take_message(struct ends *e, size_t size)
@@ -117,7 +125,7 @@ void take_message(struct ends *e, size_t size)
 
 void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size)
 {
-    struct order order = {.kind = kind, .count = count, .size = size};
+    struct order order = {.kind = kind, .count = count, .size = size, .which = e->which};
     tcp_all(e->tcp, &order, sizeof(order), true);
     if (kind != QUIT)
         ends_told(e); /* the server is ready */
@@ -156,13 +164,14 @@ static void serve_messages(struct ends *e, hd_buf *answer, const struct order *o
     }
 }
 
-void ends_serve(struct ends *e)
+void ends_serve(struct ends *variants, uint32_t count)
 {
     struct order order;
     for (;;) {
-        tcp_all(e->tcp, &order, sizeof(order), false);
-        if (order.kind == QUIT)
+        tcp_all(variants->tcp, &order, sizeof(order), false);
+        if (order.kind == QUIT || order.which >= count)
             return;
+        struct ends *e = &variants[order.which];
         hd_buf *bufs[PERF_BUFFERS] = {NULL};
         int needed = order.kind == PULL_ENGINE ? PERF_BUFFERS : order.kind == PING_ENGINE;
         for (int i = 0; i < needed; i++) {

@@ -6,6 +6,7 @@
 
 #include "perf.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +17,17 @@
 
 static const char usage[] =
     "usage: hd-perf [--latency SIZES] [--bandwidth SIZES] [--pull SIZES] [--rounds N] [--iterations N]\n"
-    "               [--engine-only] [--json]\n"
+    "               [--variant NAME:KEY=VALUE,...]... [--engine-only] [--json]\n"
     "  --latency SIZES    messages to and fro, one at a time; SIZES as 1,64,4k,1m\n"
     "  --bandwidth SIZES  a stream of messages\n"
     "  --pull SIZES       blocks that are fetched, 8 at a time\n"
     "                     (default: all three, at sizes of its choice)\n"
     "  --rounds N         1 to 99 (5)\n"
     "  --iterations N     operations a round, in place of a number that depends on the size\n"
+    "  --variant NAME:KEY=VALUE,...\n"
+    "                     latencies of the engine configured so, in the same two processes and in turn with the "
+    "others;\n"
+    "                     up to 8; KEY without hadoop.rdma., as in udapl:transport=udapl,eager.threshold=2k\n"
     "  --engine-only      without TCP and memcpy beside it\n"
     "  --json             rows as a JSON array; without references a row has none\n";
 
@@ -36,6 +41,8 @@ struct plan {
     int rounds;
     uint32_t iterations;
     bool json, engine_only;
+    struct ends variants[PERF_VARIANTS]; /* one without a name if none is asked for */
+    uint32_t variant_count;
 };
 
 /* What was measured of one case. */
@@ -52,7 +59,7 @@ static int by_value(const void *a, const void *b)
 }
 
 static void print_row(const struct plan *plan, const char *measure, size_t size, struct figures *ours,
-                      struct figures *reference)
+                      struct figures *reference, const char *variant)
 {
     static bool more;
     int rounds = plan->rounds;
@@ -63,6 +70,8 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
     qsort(b, (size_t)rounds, sizeof(*b), by_value);
     double mine = a[rounds / 2], theirs = b[rounds / 2];
     if (!plan->json) {
+        if (variant)
+            printf("%-12s ", variant);
         printf("%-10s %9zu B  %10.2f %-4s  (%.2f .. %.2f)", measure, size, mine, unit, a[0], a[rounds - 1]);
         if (reference->name)
             printf("   %-12s %10.2f   ratio %.2f", reference->name, theirs, lower ? theirs / mine : mine / theirs);
@@ -77,6 +86,8 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
         qsort(ours->least, (size_t)rounds, sizeof(double), by_value);
         printf(", \"ours_mean\": %.3f, \"ours_least\": %.3f", ours->mean[rounds / 2], ours->least[0]);
     }
+    if (variant)
+        printf(", \"variant\": \"%s\"", variant);
     if (reference->name)
         printf(", \"reference\": %.3f, \"reference_name\": \"%s\", \"reference_spread\": [%.3f, %.3f], "
                "\"ratio\": %.3f",
@@ -85,22 +96,23 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
     more = true;
 }
 
-static void measure_latencies(struct ends *e, const struct plan *plan)
+static void measure_latency(struct plan *plan, size_t size)
 {
-    for (int i = 0; i < plan->latency.count; i++) {
-        size_t size = plan->latency.size[i];
-        uint32_t count = plan->iterations ? plan->iterations : size <= 16384 ? 5000 : 500;
-        struct figures ours = {.name = "engine"}, tcp = {.name = plan->engine_only ? NULL : "TCP loopback"};
-        for (int r = 0; r < plan->rounds; r++) {
-            struct trips trips = measure_ping(e, false, size, count);
-            ours.value[r] = trips.typical;
-            ours.mean[r] = trips.mean;
-            ours.least[r] = trips.least;
-            if (tcp.name)
-                tcp.value[r] = measure_ping(e, true, size, count).typical;
+    uint32_t count = plan->iterations ? plan->iterations : size <= 16384 ? 5000 : 500, n = plan->variant_count;
+    struct figures ours[PERF_VARIANTS], tcp = {.name = plan->engine_only ? NULL : "TCP loopback"};
+    for (int r = 0; r < plan->rounds; r++) {
+        for (uint32_t i = 0; i < n; i++) { /* each time another one begins */
+            uint32_t v = (i + (uint32_t)r) % n;
+            struct trips trips = measure_ping(&plan->variants[v], false, size, count);
+            ours[v].value[r] = trips.typical;
+            ours[v].mean[r] = trips.mean;
+            ours[v].least[r] = trips.least;
         }
-        print_row(plan, "latency", size, &ours, &tcp);
+        if (tcp.name)
+            tcp.value[r] = measure_ping(plan->variants, true, size, count).typical;
     }
+    for (uint32_t v = 0; v < n; v++)
+        print_row(plan, "latency", size, &ours[v], &tcp, plan->variants[v].name);
 }
 
 static void measure_rates(struct ends *e, const struct plan *plan, bool pull)
@@ -119,20 +131,23 @@ static void measure_rates(struct ends *e, const struct plan *plan, bool pull)
             copy.value[r] = measure_copy(e, size, count);
         }
         struct figures again = ours;
-        print_row(plan, pull ? "pull" : "bandwidth", size, &ours, &tcp);
+        print_row(plan, pull ? "pull" : "bandwidth", size, &ours, &tcp, NULL);
         if (name)
-            print_row(plan, pull ? "pull" : "bandwidth", size, &again, &copy);
+            print_row(plan, pull ? "pull" : "bandwidth", size, &again, &copy, NULL);
     }
 }
 
-static void measure(struct ends *e, const struct plan *plan)
+static void measure(struct plan *plan)
 {
-    measure_ping(e, false, 64, plan->iterations && plan->iterations < 1000 ? plan->iterations : 1000); /* warm-up */
+    uint32_t few = plan->iterations && plan->iterations < 1000 ? plan->iterations : 1000;
+    for (uint32_t v = 0; v < plan->variant_count; v++)
+        measure_ping(&plan->variants[v], false, 64, few); /* warm-up */
     if (plan->json)
         puts("[");
-    measure_latencies(e, plan);
-    measure_rates(e, plan, false);
-    measure_rates(e, plan, true);
+    for (int i = 0; i < plan->latency.count; i++)
+        measure_latency(plan, plan->latency.size[i]);
+    measure_rates(plan->variants, plan, false);
+    measure_rates(plan->variants, plan, true);
     if (plan->json)
         puts("\n]");
 }
@@ -161,6 +176,58 @@ static bool parse_number(const char *text, unsigned long most, unsigned long *va
     return end != text && !*end && *text != '-' && *value >= 1 && *value <= most;
 }
 
+/* The environment's configuration with KEY=VALUE,... above it. @return NULL if it cannot be: that was said. */
+static hd_conf *configure(char *options)
+{
+    char key[256], *option;
+    hd_conf *conf = hd_conf_create();
+    int err = conf ? hd_conf_read_environment(conf) : -ENOMEM;
+    while (!err && (option = strsep(&options, ",")) && *option) {
+        char *value = strchr(option, '=');
+        if (value)
+            *value++ = '\0';
+        snprintf(key, sizeof(key), "hadoop.rdma.%s", option);
+        err = hd_conf_set(conf, key, value ? value : "", "--variant");
+    }
+    if (!err)
+        return conf;
+    fprintf(stderr, "hd-perf: %s\n", hd_last_error());
+    hd_conf_destroy(conf);
+    return NULL;
+}
+
+/* NAME:KEY=VALUE,...; is cut into pieces. */
+static bool parse_variant(char *text, struct plan *plan)
+{
+    char *options = strchr(text, ':');
+    if (!options || options == text || plan->variant_count == PERF_VARIANTS || strpbrk(text, "\"\\"))
+        return false;
+    *options++ = '\0';
+    struct ends *e = &plan->variants[plan->variant_count++];
+    *e = (struct ends){.name = text, .conf = configure(options)};
+    plan->engine_only = true;
+    return e->conf != NULL;
+}
+
+/* What is measured if nothing is named; of variants only latencies are. */
+static bool complete(struct plan *plan)
+{
+    if (plan->variant_count && (plan->bandwidth.count || plan->pull.count)) {
+        fprintf(stderr, "hd-perf: variants are compared by --latency only\n%s", usage);
+        return false;
+    }
+    bool nothing = !plan->latency.count && !plan->bandwidth.count && !plan->pull.count;
+    if (nothing)
+        parse_sizes("1,64,1k,4k,16k,64k,512k", &plan->latency);
+    if (nothing && !plan->variant_count) {
+        parse_sizes("4k,64k,1m,4m", &plan->bandwidth);
+        parse_sizes("64k,1m", &plan->pull);
+    }
+    if (!plan->variant_count)
+        plan->variants[plan->variant_count++] = (struct ends){.name = NULL};
+    return true;
+}
+
 static bool parse(int argc, char **argv, struct plan *plan)
 {
     unsigned long number;
@@ -174,7 +241,7 @@ static bool parse(int argc, char **argv, struct plan *plan)
             plan->engine_only = true;
             continue;
         }
-        const char *value = ++i < argc ? argv[i] : "";
+        char nothing[] = "", *value = ++i < argc ? argv[i] : nothing;
         bool ok = false;
         if (strcmp(option, "--latency") == 0)
             ok = parse_sizes(value, &plan->latency);
@@ -182,6 +249,8 @@ static bool parse(int argc, char **argv, struct plan *plan)
             ok = parse_sizes(value, &plan->bandwidth);
         else if (strcmp(option, "--pull") == 0)
             ok = parse_sizes(value, &plan->pull);
+        else if (strcmp(option, "--variant") == 0)
+            ok = parse_variant(value, plan);
         else if (strcmp(option, "--rounds") == 0 && (ok = parse_number(value, ROUNDS_MAX, &number)))
             plan->rounds = (int)number;
         else if (strcmp(option, "--iterations") == 0 && (ok = parse_number(value, UINT32_MAX, &number)))
@@ -192,36 +261,41 @@ static bool parse(int argc, char **argv, struct plan *plan)
             return false;
         }
     }
-    if (!plan->latency.count && !plan->bandwidth.count && !plan->pull.count) {
-        parse_sizes("1,64,1k,4k,16k,64k,512k", &plan->latency);
-        parse_sizes("4k,64k,1m,4m", &plan->bandwidth);
-        parse_sizes("64k,1m", &plan->pull);
-    }
-    return true;
+    return complete(plan);
 }
 
 int main(int argc, char **argv)
 {
     struct plan plan = {.rounds = 5};
-    int tcp[2], guard[2], status = 0;
+    int tcp[2], guards[PERF_VARIANTS][2], status = 0;
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage, stdout) < 0;
     if (!parse(argc, argv, &plan))
         return 2;
     ends_connect(tcp);
-    ends_connect(guard);
+    for (uint32_t v = 0; v < plan.variant_count; v++)
+        ends_connect(guards[v]);
     pid_t pid = fork();
-    struct ends e = {.tcp = tcp[pid == 0]};
-    close(tcp[pid != 0]);
-    close(guard[pid != 0]);
-    ends_begin(&e, guard[pid == 0], pid != 0);
-    if (pid == 0) {
-        ends_serve(&e);
+    bool server = pid == 0;
+    char *memory = plan.engine_only ? NULL : tcp_memory();
+    close(tcp[!server]);
+    for (uint32_t v = 0; v < plan.variant_count; v++) {
+        struct ends *e = &plan.variants[v];
+        e->tcp = tcp[server];
+        e->which = v;
+        e->memory = memory;
+        close(guards[v][!server]);
+        ends_begin(e, guards[v][server], !server);
+    }
+    if (server) {
+        ends_serve(plan.variants, plan.variant_count);
     } else {
-        measure(&e, &plan);
-        ends_quit(&e);
+        measure(&plan);
+        ends_quit(plan.variants, plan.variant_count);
         waitpid(pid, &status, 0);
     }
-    ends_finish(&e);
+    for (uint32_t v = 0; v < plan.variant_count; v++)
+        ends_finish(&plan.variants[v]);
+    free(memory);
     return status != 0;
 }

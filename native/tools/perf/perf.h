@@ -13,19 +13,23 @@
 
 #include <howdah/howdah.h>
 
-#define PERF_WAIT    (120 * (int64_t)1000000000)
-#define PERF_LARGEST ((size_t)64 << 20)
-#define PERF_BUFFERS 8 /* what bandwidth is measured with: so many messages or blocks, in turn */
-#define PERF_SIZES   24
+#define PERF_WAIT     (120 * (int64_t)1000000000)
+#define PERF_LARGEST  ((size_t)64 << 20)
+#define PERF_BUFFERS  8 /* what bandwidth is measured with: so many messages or blocks, in turn */
+#define PERF_SIZES    24
+#define PERF_VARIANTS 8
 
-/* One end. */
+/* One end of a link, by an engine of its own. */
 struct ends {
     int tcp;
+    uint32_t which;   /* variant, the same on both sides */
+    const char *name; /* the variant's, or NULL */
+    hd_conf *conf;    /* the variant's, or NULL: the environment's */
     hd_engine *engine;
     hd_stream *stream;
     hd_link *link;
     hd_queue *queue;
-    char *memory; /* PERF_LARGEST bytes for TCP */
+    char *memory; /* PERF_LARGEST bytes for TCP, or NULL: TCP is not measured */
 };
 
 enum order_kind { PING_ENGINE, PING_TCP, STREAM_ENGINE, STREAM_TCP, PULL_ENGINE, QUIT };
@@ -45,8 +49,9 @@ double now_us(void);
 void ends_connect(int fds[2]);
 void ends_begin(struct ends *e, int guard, bool client);
 void ends_finish(struct ends *e);
-void ends_serve(struct ends *e);
-void ends_quit(struct ends *e); /* of the client: the server comes to its end */
+void ends_serve(struct ends *variants, uint32_t count);
+void ends_quit(struct ends *variants, uint32_t count); /* of the client: the server comes to its end */
+char *tcp_memory(void);
 void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size);
 void ends_told(struct ends *e); /* waits until the server has done it */
 void tcp_all(int fd, void *data, size_t length, bool out);
