@@ -13,8 +13,8 @@ import java.util.Map;
 
 /**
  * Runs each job on each side in each round. Both sides' clusters stand side by side, each with one application that
- * stays; a job runs on the one and then on the other, in an order that changes from round to round, and all runs have to
- * find the same. For one thread.
+ * stays; a job runs on the one and then on the other, in an order that changes from round to round, and all runs have
+ * to find the same. For one thread.
  */
 final class SparkRounds {
   private final SparkPlan plan;
