@@ -146,7 +146,9 @@ def bench(options, more, number):
         environment.pop(variable, None)
     command = [os.path.join(options.ours, "bin", "howdah"), "bench", "spark", "--transport", options.transport]
     command += ["--against", options.stock, "--rounds", str(options.rounds), "--json", raw, *more]
-    subprocess.run(command, env=environment, check=True, stdin=subprocess.DEVNULL)
+    status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
+    if status:
+        raise SystemExit(status)
     with open(raw, encoding="utf-8") as file:
         return json.load(file)
 

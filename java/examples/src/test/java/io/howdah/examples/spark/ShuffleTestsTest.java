@@ -92,6 +92,12 @@ class ShuffleTestsTest {
   }
 
   @Test
+  void everyBlockOfAGridComesOnce() {
+    BlockGrid.run(spark, 5, 4, 3, 10);
+    BlockGrid.run(spark, 3, 2, 1, 0);
+  }
+
+  @Test
   void argumentsHaveDefaultsAndLimits() {
     assertThat(ShuffleSize.parse().toString()).isEqualTo("2000 pairs of 1000 bytes, 2 maps, 2 reducers");
     assertThat(ShuffleSize.parse("8", "10", "4", "3").toString()).isEqualTo("80 pairs of 4 bytes, 8 maps, 3 reducers");
