@@ -56,7 +56,7 @@ standalone() {
     (($# == 1)) || export "${2?}"
     worker 2 1
     (($# == 1)) || unset "${2%%=*}"
-    wait_until 120 workers 2
+    wait_until 600 workers 2
 }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
@@ -68,7 +68,7 @@ master() {
     port=$(free_port)
     MASTER=spark://127.0.0.1:$port
     daemon master org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0
-    wait_until 120 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
+    wait_until 600 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
 }
 
 # worker NUMBER CORES
@@ -113,7 +113,7 @@ fetched() {
 
 # all_over_engine EXECUTORS: every block that they fetched, and there were some.
 all_over_engine() {
-    wait_until 60 ended "$1"
+    wait_until 300 ended "$1"
     [ "$(fetched engine)" -gt 0 ]
     [ "$(fetched netty)" -eq 0 ]
 }
@@ -156,7 +156,7 @@ all_over_engine() {
 @test "an executor without the engine is served over Netty, and counted; a forced one ends by name" {
     standalone "$OUT/mixed" HOWDAH_ENGINE=off
     OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
-    wait_until 60 ended 2
+    wait_until 300 ended 2
     [ "$(fetched netty)" -gt 0 ]
     [ "$(executor_logs | grep -c 'Block transfer uses Netty: ')" -eq 1 ]
     [ "$(sums | grep -cE ' [1-9][0-9]* fallbacks')" -eq 2 ]
@@ -164,7 +164,7 @@ all_over_engine() {
     OPTIONS=$FORCED submit GroupByTest 4 500 4092 4
     cat "$WORK"/w2/"$APP"/*/stderr |
         grep -q "blocks have to come over the engine (hadoop.rdma.transport=shm), which can't be used: switched off"
-    wait_until 60 ended 1
+    wait_until 300 ended 1
     [ "$(fetched netty)" -eq 0 ]
 }
 
@@ -181,7 +181,7 @@ all_over_engine() {
 
     secret+=' --conf spark.authenticate.enableSaslEncryption=true'
     OPTIONS="$ENGINE $secret" submit GroupByTest 4 500 4092 4
-    wait_until 60 ended 2
+    wait_until 300 ended 2
     [ "$(fetched engine)" -eq 0 ]
     [ "$(fetched netty)" -gt 0 ]
     [ "$(executor_logs | grep -c 'Block transfer uses Netty: .*asks for encryption')" -eq 2 ]
@@ -244,12 +244,12 @@ come_and_go() {
     master "$OUT/service"
     worker 1 2
     unset SPARK_DAEMON_JAVA_OPTS
-    wait_until 120 workers 1
+    wait_until 600 workers 1
     grep -q 'The shuffle service serves over libhowdah' "$WORK/worker1.log"
     OPTIONS="$FORCED --conf spark.executor.cores=1 $(come_and_go "$port")" submit_it "$ROOT/tests/e2e/spark_shuffle_twice.py"
     grep -q '^the same twice, mapped once$' "$OUT/out"
     executor_logs | grep -q "Blocks of .*:$port come over .* over shm"
-    wait_until 60 came_over_engine 64 # all that the second run needed, at least
+    wait_until 300 came_over_engine 64 # all that the second run needed, at least
     [ "$(fetched netty)" -eq 0 ]
 }
 
@@ -264,7 +264,7 @@ on_yarn() {
         --conf spark.ui.enabled=false --conf spark.shuffle.rdma.memory.limit=256m $FORCED "$@" \
         >"$OUT/out" 2>"$OUT/driver.log"
     both_ended() { [ "$(yarn_sums | wc -l)" -ge $((before + 2)) ]; }
-    wait_until 60 both_ended
+    wait_until 300 both_ended
     yarn_sums | grep -qE 'fetched [1-9][0-9]* blocks of .* and 0 of 0 bytes over Netty'
     run ! grep -E 'and [1-9][0-9]* of [0-9]* bytes over Netty' <(yarn_sums)
 }

@@ -20,7 +20,7 @@ import java.util.regex.Pattern;
 
 /** A standalone master and workers of one side, each worker for one executor. For one thread; closed by any. */
 final class SparkCluster implements Closeable {
-  private static final long PATIENCE_SECONDS = 120;
+  private static final long PATIENCE_SECONDS = 600;
   static final String DRIVER = "driver";
   private static final int PAUSE_MILLIS = 100;
   private static final int SHOWN_LINES = 30;

@@ -20,7 +20,7 @@ import org.apache.spark.api.java.JavaSparkContext;
  */
 public final class WorkloadDriver {
   private static final long EVENTS_MILLIS = 60_000;
-  private static final long START_SECONDS = 120;
+  private static final long START_SECONDS = 600;
 
   private final JavaSparkContext spark;
   private final WorkloadSize size;
