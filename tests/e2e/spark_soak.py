@@ -158,7 +158,7 @@ class Job:
             self.process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=cluster.environment, text=True
             )
-        self.rounds, self.seconds = 0, 0
+        self.rounds, self.seconds = 0, 0  # of the shortest
         cluster.processes.append(self.process)
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
@@ -181,7 +181,8 @@ class Job:
         if not self.watch(lambda: any(line.startswith("round %d done" % self.rounds) for line in self.lines)):
             self.end()
             raise Failed("%s is over in round %d" % (self.name, self.rounds))
-        self.seconds = time.monotonic() - self.began
+        seconds = time.monotonic() - self.began
+        self.seconds = min(self.seconds or seconds, seconds)
 
     def over(self):
         return self.process.poll() is not None
