@@ -180,8 +180,8 @@ spark_groupby() {
     [ -d "$tree/jars" ] || { echo "there is no $tree: make dist" && return 1; }
     folder=$(mktemp -d)
     # Executors of local-cluster work in SPARK_HOME.
-    mkdir -p "$folder/home/work"
-    ln -s "$tree/jars" "$folder/home/jars"
+    mkdir -p "$folder/spark/work"
+    ln -s "$tree/jars" "$folder/spark/jars"
     cat "$tree/etc/spark/log4j.properties" - >"$folder/log4j.properties" <<'PROPERTIES'
 log4j.logger.io.howdah.spark=INFO, blocks
 log4j.appender.blocks=org.apache.log4j.FileAppender
@@ -193,7 +193,7 @@ PROPERTIES
     # elsewhere is not dead.
     local jvm='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Djava.security.egd=file:///dev/urandom'
     (
-        export SPARK_HOME=$folder/home SPARK_CONF_DIR=$tree/etc/spark SPARK_LOCAL_IP=$HOWDAH_VM_ADDRESS SPARK_SCALA_VERSION=2.11
+        export SPARK_HOME=$folder/spark SPARK_CONF_DIR=$tree/etc/spark SPARK_LOCAL_IP=$HOWDAH_VM_ADDRESS SPARK_SCALA_VERSION=2.11
         export LD_LIBRARY_PATH=$tree/lib/native
         unset HADOOP_CONF_DIR
         # shellcheck disable=SC2086 # words
@@ -204,8 +204,8 @@ PROPERTIES
             --conf "spark.shuffle.rdma.transport=$transport" --conf spark.shuffle.rdma.memory.limit=128m \
             --conf "spark.executor.extraJavaOptions=$jvm -Dlog4j.configuration=file:$folder/log4j.properties" \
             --class "$application" "$tree"/jars/howdah-examples-*.jar 4 200 4092 4
-    ) || { tail -n 30 "$folder"/home/work/*/*/stderr && return 1; }
-    sums=$(cat "$folder"/home/work/*/*/blocks.log)
+    ) || { tail -n 30 "$folder"/spark/*/*/*/stderr && return 1; }
+    sums=$(cat "$folder"/spark/*/*/*/blocks.log)
     grep -E 'come over|Block transfer' <<<"$sums"
     # Both fetched, over this transport and nothing else.
     [ "$(grep -cE 'fetched [1-9][0-9]* blocks .* and 0 of 0 bytes over Netty' <<<"$sums")" -eq 2 ] &&
