@@ -21,7 +21,10 @@ log4j.appender.blocks.layout=org.apache.log4j.PatternLayout
 log4j.appender.blocks.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
 PROPERTIES
     PIDS=()
-    standalone "$SHARED"
+    standalone "$SHARED" || {
+        stop_daemons "${PIDS[@]}" # nobody else knows of them
+        return 1
+    }
     export SHARED_PIDS="${PIDS[*]}" SHARED_MASTER=$MASTER
 }
 
