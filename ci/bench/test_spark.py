@@ -6,9 +6,11 @@ import unittest
 import report
 import spark
 
+REST = {"cpu": 2.0, "gc": 1.0, "moversHeapMb": 5.0, "heapMb": 50.0, "rssMb": 900.0, "remoteMb": 10.0}
 
-def sample(side, job, seconds, wait, gc=1.0, remote=10.0, executors=2):
-    values = {"seconds": seconds, "wait": wait, "gc": gc, "remoteMb": remote}
+
+def sample(side, job, seconds, wait, executors=2, **more):
+    values = dict(REST, seconds=seconds, wait=wait, **more)
     return {"side": side, "round": 1, "job": job, "executors": executors, "values": values}
 
 
@@ -29,14 +31,49 @@ class SparkTest(unittest.TestCase):
             ["missed: fetch wait, GroupBy, 2 ex.: 1.50 times better than stock, asked for 2.00"], spark.missed(rows.values())
         )
 
+    def test_what_is_asked_depends_on_the_job(self):
+        for job, ours, executors, met in (
+            ("TeraSort", 9.9, 2, True),
+            ("TeraSort", 10.1, 2, False),
+            ("KMeans", 10.2, 2, True),
+            ("KMeans", 10.4, 2, False),
+            ("GroupBy", 9.0, 2, False),
+            ("GroupBy", 10.2, 1, True),
+        ):
+            rows = self.rows([sample("ours", job, ours, 1, executors), sample("reference", job, 10.0, 1, executors)])
+            self.assertEqual(met, rows["time", "%s, %d ex." % (job, executors)]["met"], (job, ours))
+            self.assertEqual(job != "KMeans", ("peak memory", "%s, %d ex." % (job, executors)) in rows)
+
     def test_what_was_too_short_to_be_seen_counts_as_a_tick(self):
         rows = self.rows([sample("ours", "SortBy", 1, 0.0), sample("reference", "SortBy", 2, 0.5)])
         self.assertEqual(500, rows["fetch wait", "SortBy, 2 ex."]["ratio"])
 
-    def test_a_run_that_moved_nothing_is_no_measurement(self):
-        spark.check([sample("ours", "SortBy", 1, 1), sample("ours", "SortBy", 1, 1, remote=0.0, executors=1)])
+    def test_a_shuffle_that_moved_nothing_is_no_measurement(self):
+        spark.check([sample("ours", "SortBy", 1, 1), sample("ours", "SortBy", 1, 1, executors=1, remoteMb=0.0)][1:])
+        spark.check([sample("ours", "Grep", 1, 1, remoteMb=0.0)])
         with self.assertRaisesRegex(SystemExit, "SortBy with 2 executors, ours"):
-            spark.check([sample("ours", "SortBy", 1, 1, remote=0.0)])
+            spark.check([sample("ours", "SortBy", 1, 1, remoteMb=0.0)])
+
+    def test_an_executor_may_have_its_heap_and_what_is_left_to_it_beside(self):
+        conditions = {"executors_together": "2 cores, 4096 MB of heap", "settings": []}
+        self.assertEqual(2048 + 384 + 1024, spark.bound_mb(conditions, 2))
+        conditions["settings"] = ["spark.shuffle.rdma.memory.limit=256m"]
+        self.assertEqual(4096 + 409.6 + 256, spark.bound_mb(conditions, 1))
+        samples = [sample("ours", "SortBy", 1, 1, rssMb=3000.0)]
+        self.assertEqual(
+            ["missed: SortBy, 2 ex.: an executor had 3000 MB resident, 2688 are its bound"],
+            spark.check_bound(conditions, samples),
+        )
+        self.assertEqual([], spark.check_bound(conditions, [sample("ours", "SortBy", 1, 1, rssMb=2600.0)]))
+
+    def test_shapes_are_compared(self):
+        samples = [sample("ours", "SortBy", 3, 1, executors=1), sample("ours", "SortBy", 2, 1, executors=4)]
+        self.assertEqual(["SortBy, ours: 4 ex. 2.00 s, 1 ex. 3.00 s"], spark.shapes(samples))
+        self.assertEqual([], spark.shapes(samples[:1]))
+
+    def test_without_a_choice_there_are_two_passes(self):
+        self.assertEqual(2, len(spark.passes(["--scale", "0.1"])))
+        self.assertEqual([["--jobs=KMeans"]], spark.passes(["--jobs=KMeans"]))
 
 
 if __name__ == "__main__":

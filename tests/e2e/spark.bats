@@ -21,7 +21,10 @@ log4j.appender.blocks.layout=org.apache.log4j.PatternLayout
 log4j.appender.blocks.layout.ConversionPattern=%d{ISO8601} %p %c{1}: %m%n
 PROPERTIES
     PIDS=()
-    standalone "$SHARED"
+    standalone "$SHARED" || {
+        stop_daemons "${PIDS[@]}" # nobody else knows of them
+        return 1
+    }
     export SHARED_PIDS="${PIDS[*]}" SHARED_MASTER=$MASTER
 }
 
@@ -56,7 +59,7 @@ standalone() {
     (($# == 1)) || export "${2?}"
     worker 2 1
     (($# == 1)) || unset "${2%%=*}"
-    wait_until 120 workers 2
+    wait_until 600 workers 2
 }
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
@@ -68,7 +71,7 @@ master() {
     port=$(free_port)
     MASTER=spark://127.0.0.1:$port
     daemon master org.apache.spark.deploy.master.Master --host 127.0.0.1 --port "$port" --webui-port 0
-    wait_until 120 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
+    wait_until 600 grep -q 'Successfully started service .sparkMaster' "$WORK/master.log"
 }
 
 # worker NUMBER CORES
@@ -113,13 +116,13 @@ fetched() {
 
 # all_over_engine EXECUTORS: every block that they fetched, and there were some.
 all_over_engine() {
-    wait_until 60 ended "$1"
+    wait_until 300 ended "$1"
     [ "$(fetched engine)" -gt 0 ]
     [ "$(fetched netty)" -eq 0 ]
 }
 
 @test "every shuffled block of a standalone cluster comes over the engine, none over Netty" {
-    local sink='--conf spark.metrics.conf.driver.sink.csv'
+    local metric sink='--conf spark.metrics.conf.driver.sink.csv'
     mkdir "$OUT/metrics"
     OPTIONS="$FORCED $sink.class=org.apache.spark.metrics.sink.CsvSink $sink.directory=$OUT/metrics" \
         submit GroupByTest 6 2000 4092 5
@@ -127,6 +130,15 @@ all_over_engine() {
     executor_logs | grep -q 'come over .* over shm'
     # What Spark's own sinks have: the driver served the executors' first broadcasts.
     [ "$(tail -n 1 "$OUT/metrics/$APP.driver.blockTransfer.served.blocks.csv" | cut -d, -f2)" -gt 0 ]
+    for metric in engine.bytes netty.bytes fallbacks engine.memory.pinned tasks.fetch.wait.ms; do
+        [ -s "$OUT/metrics/$APP.driver.blockTransfer.$metric.csv" ]
+    done
+}
+
+@test "the driver's web UI shows what executors fetched over the engine" {
+    OPTIONS="$FORCED --conf spark.executor.heartbeatInterval=1s --conf spark.ui.enabled=true --conf spark.ui.port=0" \
+        submit_it "$ROOT/tests/e2e/spark_transfer_page.py"
+    grep -q '^two executors on the page$' "$OUT/out"
 }
 
 @test "without the option nothing of it is used" {
@@ -147,7 +159,7 @@ all_over_engine() {
 @test "an executor without the engine is served over Netty, and counted; a forced one ends by name" {
     standalone "$OUT/mixed" HOWDAH_ENGINE=off
     OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
-    wait_until 60 ended 2
+    wait_until 300 ended 2
     [ "$(fetched netty)" -gt 0 ]
     [ "$(executor_logs | grep -c 'Block transfer uses Netty: ')" -eq 1 ]
     [ "$(sums | grep -cE ' [1-9][0-9]* fallbacks')" -eq 2 ]
@@ -155,7 +167,7 @@ all_over_engine() {
     OPTIONS=$FORCED submit GroupByTest 4 500 4092 4
     cat "$WORK"/w2/"$APP"/*/stderr |
         grep -q "blocks have to come over the engine (hadoop.rdma.transport=shm), which can't be used: switched off"
-    wait_until 60 ended 1
+    wait_until 300 ended 1
     [ "$(fetched netty)" -eq 0 ]
 }
 
@@ -172,13 +184,50 @@ all_over_engine() {
 
     secret+=' --conf spark.authenticate.enableSaslEncryption=true'
     OPTIONS="$ENGINE $secret" submit GroupByTest 4 500 4092 4
-    wait_until 60 ended 2
+    wait_until 300 ended 2
     [ "$(fetched engine)" -eq 0 ]
     [ "$(fetched netty)" -gt 0 ]
     [ "$(executor_logs | grep -c 'Block transfer uses Netty: .*asks for encryption')" -eq 2 ]
     OPTIONS="$FORCED $secret" run submit GroupByTest 4 500 4092 4
     [ "$status" -ne 0 ]
     grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
+}
+
+# soak ARGUMENT...: shuffles under faults, of this seed always the same.
+soak() { python3 "$ROOT/tests/e2e/spark_soak.py" --tree "$TREE" --folder "$OUT" "$@"; }
+
+@test "executors that are killed or stand still, and links that drop, never give wrong data, nor a job that hangs" {
+    soak --megabytes 120 --round 20 --kills 1 --stops 1 --no-long-stop --drop-rate 0.02 --seed 11
+}
+
+@test "a gigabyte under more faults, one executor still for longer than Spark waits for it" {
+    slow
+    soak --megabytes 1024 --kills 6 --stops 4 --seed 12
+}
+
+@test "2,000 times 2,000 tiny blocks" {
+    slow
+    OPTIONS="$FORCED" submit BlockGrid 2000 2000 1 0
+    grep -q '^BlockGrid: 4000000 blocks of 1 values of 0 bytes: all came once$' "$OUT/out"
+    all_over_engine 2
+    # Coalesced: a request for each of so many blocks would be some two million.
+    [ "$(sums | sed -nE 's/.*\(([0-9]+) requests.*/\1/p' | awk '{ s += $1 } END { print s }')" -lt 200000 ]
+}
+
+# Two maps, one on each executor, and one reducer: a block of each is remote, or would be.
+@test "a block above 2 GB is answered as by stock Spark" {
+    slow
+    local side big='--conf spark.shuffle.compress=false --conf spark.shuffle.io.maxRetries=0'
+    [ "$(df --output=avail -BG "$BATS_TEST_TMPDIR" | tail -n 1 | tr -dc 0-9)" -ge 20 ] || skip "there are no 20 GB on the disk"
+    for side in '' "$FORCED"; do
+        OPTIONS="$side $big" run submit BlockGrid 2 1 2100 1048576
+        [ "$status" -ne 0 ]
+        grep -qE 'FetchFailed' "$OUT/driver.log"
+        grep -qE 'Too large frame: 22[0-9]{8}' "$OUT/driver.log"
+        rm -rf "$WORK"/w?/"$APP"
+        # The next application finds all in order.
+        OPTIONS="$side" submit BlockGrid 4 4 10 1000
+    done
 }
 
 # come_and_go PORT: options for executors that go as soon as they have nothing to do; a service on the port keeps their files.
@@ -198,12 +247,12 @@ come_and_go() {
     master "$OUT/service"
     worker 1 2
     unset SPARK_DAEMON_JAVA_OPTS
-    wait_until 120 workers 1
+    wait_until 600 workers 1
     grep -q 'The shuffle service serves over libhowdah' "$WORK/worker1.log"
     OPTIONS="$FORCED --conf spark.executor.cores=1 $(come_and_go "$port")" submit_it "$ROOT/tests/e2e/spark_shuffle_twice.py"
     grep -q '^the same twice, mapped once$' "$OUT/out"
     executor_logs | grep -q "Blocks of .*:$port come over .* over shm"
-    wait_until 60 came_over_engine 64 # all that the second run needed, at least
+    wait_until 300 came_over_engine 64 # all that the second run needed, at least
     [ "$(fetched netty)" -eq 0 ]
 }
 
@@ -218,7 +267,7 @@ on_yarn() {
         --conf spark.ui.enabled=false --conf spark.shuffle.rdma.memory.limit=256m $FORCED "$@" \
         >"$OUT/out" 2>"$OUT/driver.log"
     both_ended() { [ "$(yarn_sums | wc -l)" -ge $((before + 2)) ]; }
-    wait_until 60 both_ended
+    wait_until 300 both_ended
     yarn_sums | grep -qE 'fetched [1-9][0-9]* blocks of .* and 0 of 0 bytes over Netty'
     run ! grep -E 'and [1-9][0-9]* of [0-9]* bytes over Netty' <(yarn_sums)
 }
@@ -240,7 +289,7 @@ yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
         "$TREE/share/conf-templates/spark-shuffle/yarn-site.xml" >"$site/yarn-site.xml"
     # Containers that are told to end have the time to say what they did.
     cluster start --dir "$DIR" --datanodes 1 --nodemanagers 1 --no-history --memory 4g --conf "$site" \
-        -D yarn.nodemanager.sleep-delay-before-sigkill.ms=20000
+        -D yarn.nodemanager.sleep-delay-before-sigkill.ms=20000 -D yarn.scheduler.minimum-allocation-mb=64
     on_yarn "${job[@]}"
     grep -q 'GroupByTest: ' "$OUT/out"
     grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine' "$OUT/driver.log"
@@ -252,4 +301,13 @@ yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
     grep -q '^the same twice, mapped once$' "$OUT/out"
     yarn_logs | grep -q "Blocks of .*:$port come over .* over shm"
     grep -q 'The shuffle service serves over libhowdah' "$DIR"/logs/*nodemanager*.log
+
+    # Many partitions in containers that are nearly full: the heaps are filled, and the limit leaves little beside them.
+    on_yarn --conf spark.shuffle.rdma.memory.limit=128m --conf spark.yarn.executor.memoryOverhead=300 \
+        --conf spark.executor.extraJavaOptions=-Xms512m\ -XX:+AlwaysPreTouch \
+        --num-executors 2 --class io.howdah.examples.spark.BlockGrid "$TREE"/jars/howdah-examples-*.jar 1000 1000 1 200
+    grep -q '^BlockGrid: 1000000 blocks' "$OUT/out"
+    grep -q 'spark.yarn.executor.memoryOverhead: 300 MB and 128 MB for the engine' "$OUT/driver.log"
+    run ! grep -E 'beyond (physical|virtual) memory limits' "$OUT/driver.log"
+    run ! grep -E 'beyond (physical|virtual) memory limits' "$DIR"/logs/*nodemanager*.log
 }

@@ -167,3 +167,47 @@ rpc_pair() {
     wait "$server" || { echo "the server ended with $?" && status=1; }
     return "$status"
 }
+
+# spark_groupby TRANSPORT: Spark's GroupBy between two executors, with the engine forced over a transport; then what these
+# executors' counters say: every block came over the engine.
+spark_groupby() {
+    local transport=$1 folder sums tree application=io.howdah.examples.spark.GroupByTest
+    # shellcheck source=/dev/null
+    . build/prepare.env
+    # shellcheck source=/dev/null
+    . build/bom.env
+    tree=$PWD/build/dist/howdah-$HOWDAH_VERSION
+    [ -d "$tree/jars" ] || { echo "there is no $tree: make dist" && return 1; }
+    folder=$(mktemp -d)
+    # Executors of local-cluster work in SPARK_HOME.
+    mkdir -p "$folder/spark/work"
+    ln -s "$tree/jars" "$folder/spark/jars"
+    cat "$tree/etc/spark/log4j.properties" - >"$folder/log4j.properties" <<'PROPERTIES'
+log4j.logger.io.howdah.spark=INFO, blocks
+log4j.appender.blocks=org.apache.log4j.FileAppender
+log4j.appender.blocks.File=blocks.log
+log4j.appender.blocks.layout=org.apache.log4j.PatternLayout
+log4j.appender.blocks.layout.ConversionPattern=%p %m%n
+PROPERTIES
+    # C1 only: on an emulated processor the second compiler takes more than it gives. What takes ten times as long as
+    # elsewhere is not dead.
+    local jvm='-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData -Djava.security.egd=file:///dev/urandom'
+    (
+        export SPARK_HOME=$folder/spark SPARK_CONF_DIR=$tree/etc/spark SPARK_LOCAL_IP=$HOWDAH_VM_ADDRESS SPARK_SCALA_VERSION=2.11
+        export LD_LIBRARY_PATH=$tree/lib/native
+        unset HADOOP_CONF_DIR
+        # shellcheck disable=SC2086 # words
+        "$JAVA_HOME/bin/java" $jvm -Xmx512m -Djava.net.preferIPv4Stack=true -cp "$tree/etc/spark:$tree/jars/*" \
+            org.apache.spark.deploy.SparkSubmit --master 'local-cluster[2,1,512]' --executor-memory 512m \
+            --conf spark.ui.enabled=false --conf spark.network.timeout=600s --conf spark.executor.heartbeatInterval=60s \
+            --conf spark.rpc.askTimeout=600s --conf spark.shuffle.rdma.enabled=true \
+            --conf "spark.shuffle.rdma.transport=$transport" --conf spark.shuffle.rdma.memory.limit=128m \
+            --conf "spark.executor.extraJavaOptions=$jvm -Dlog4j.configuration=file:$folder/log4j.properties" \
+            --class "$application" "$tree"/jars/howdah-examples-*.jar 4 200 4092 4
+    ) || { tail -n 30 "$folder"/spark/*/*/*/stderr && return 1; }
+    sums=$(cat "$folder"/spark/*/*/*/blocks.log)
+    grep -E 'come over|Block transfer' <<<"$sums"
+    # Both fetched, over this transport and nothing else.
+    [ "$(grep -cE 'fetched [1-9][0-9]* blocks .* and 0 of 0 bytes over Netty' <<<"$sums")" -eq 2 ] &&
+        grep -q "come over .* over $transport" <<<"$sums"
+}

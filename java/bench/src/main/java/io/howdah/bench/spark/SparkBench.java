@@ -23,7 +23,6 @@ import picocli.CommandLine.Spec;
 @Command(name = "spark", sortOptions = false, abbreviateSynopsis = true,
     description = "Measures Spark's shuffles over the engine and over Netty in turn, in clusters on this host.")
 public final class SparkBench implements Callable<Integer> {
-  private static final List<String> JOBS = Arrays.asList("GroupBy", "SortBy");
   private static final String ENABLED = "spark.shuffle.rdma.enabled=";
 
   /** What blocks of this tree's side go over. */
@@ -47,11 +46,13 @@ public final class SparkBench implements Callable<Integer> {
       description = "The tree to compare with, for instance the unpatched one (default: this one, over Netty).")
   private File against;
 
-  @Option(names = "--rounds", defaultValue = "5", description = "Rounds, each with fresh clusters (default: 5).")
+  @Option(names = "--rounds", defaultValue = "5",
+      description = "How often each job is run on each side (default: 5).")
   private int rounds;
 
-  @Option(names = "--jobs", split = ",", paramLabel = "JOB", defaultValue = "GroupBy,SortBy",
-      description = "GroupBy, SortBy (default: both).")
+  @Option(names = "--jobs", split = ",", paramLabel = "JOB", defaultValue = "shuffles",
+      description = "Jobs by name, or shuffles (GroupBy, SortBy, TeraSort), workloads (the batch jobs), all "
+          + "(default: shuffles).")
   private List<String> jobs;
 
   @Option(names = "--executors", split = ",", paramLabel = "N", defaultValue = "2",
@@ -59,8 +60,9 @@ public final class SparkBench implements Callable<Integer> {
           + "(default: 2).")
   private List<Integer> executors;
 
-  @Option(names = "--cores", description = "Cores of all executors together (default: this machine's).")
-  private int cores = Runtime.getRuntime().availableProcessors();
+  @Option(names = "--cores", description = "Cores of all executors together, which share them evenly (default: this "
+      + "machine's, or as many more as there are to be executors).")
+  private int cores;
 
   @Option(names = "--memory", paramLabel = "MB", defaultValue = "4096",
       description = "Heap of all executors together (default: 4096).")
@@ -78,6 +80,13 @@ public final class SparkBench implements Callable<Integer> {
 
   @Option(names = "--reducers", defaultValue = "32", description = "Reduce tasks (default: 32).")
   private int reducers;
+
+  @Option(names = "--scale", paramLabel = "FACTOR", defaultValue = "1",
+      description = "Size of all jobs but GroupBy and SortBy; 1 keeps two cores busy for some seconds (default: 1).")
+  private double scale;
+
+  @Option(names = "--partitions", defaultValue = "8", description = "Partitions of their data (default: 8).")
+  private int partitions;
 
   @Option(names = "--address", defaultValue = "127.0.0.1",
       description = "Address of all processes; for verbs and uDAPL one that the adapter has (default: 127.0.0.1).")
@@ -107,8 +116,8 @@ public final class SparkBench implements Callable<Integer> {
     conditions.put("reference", against == null ? "this tree over Netty" : against.getPath());
     conditions.putAll(plan.conditions());
     SparkRounds run = new SparkRounds(plan, sides, System.err);
-    System.err.printf("%d rounds of %d jobs of %.0f MB%n", rounds, plan.jobs.size() * executors.size() * sides.size(),
-        plan.shuffledMegabytes());
+    System.err.printf("%d rounds of %d jobs; GroupBy and SortBy move %.0f MB%n", rounds,
+        plan.jobs.size() * executors.size() * sides.size(), plan.shuffledMegabytes());
     run.run();
     SparkReport report = new SparkReport(plan, sides, conditions, run.samples());
     report.print(System.out);
@@ -134,20 +143,29 @@ public final class SparkBench implements Callable<Integer> {
   private SparkPlan plan(File home) {
     SparkPlan plan = new SparkPlan();
     plan.rounds = atLeastOne("--rounds", rounds);
-    for (String job : jobs) {
-      if (!JOBS.contains(job)) {
-        throw wrong("there is no job " + job + "; there are " + JOBS);
-      }
+    try {
+      plan.jobs = SparkJobs.named(jobs);
+    } catch (IllegalArgumentException e) {
+      throw wrong(e.getMessage());
     }
-    plan.jobs = jobs;
     executors.forEach(count -> atLeastOne("--executors", count));
     plan.executors = executors;
-    plan.cores = atLeastOne("--cores", cores);
+    plan.cores = cores(Collections.max(executors));
+    executors.forEach(count -> {
+      if (plan.cores % count != 0) {
+        throw wrong(plan.cores + " cores can't be shared evenly by " + count + " executors: see --cores");
+      }
+    });
     plan.memory = atLeastOne("--memory", memory);
     plan.maps = atLeastOne("--maps", maps);
     plan.pairs = atLeastOne("--pairs", pairs);
     plan.valueBytes = atLeastOne("--value", value);
     plan.reducers = atLeastOne("--reducers", reducers);
+    plan.partitions = atLeastOne("--partitions", partitions);
+    if (!(scale > 0 && scale <= 1000)) {
+      throw wrong("--scale is above 0, at most 1000, not " + scale);
+    }
+    plan.scale = scale;
     if (memory / Collections.max(executors) < 512) {
       throw wrong("--memory " + memory + " is less than 512 MB for each executor");
     }
@@ -172,6 +190,15 @@ public final class SparkBench implements Callable<Integer> {
       throw new BenchException("the jobs are missing: there is no share/howdah/howdah-examples-*.jar in " + home);
     }
     return found[0];
+  }
+
+  /** What was asked for; else this machine's cores, and at least one for each executor. */
+  private int cores(int most) {
+    if (spec.commandLine().getParseResult().hasMatchedOption("--cores")) {
+      return atLeastOne("--cores", cores);
+    }
+    int here = Runtime.getRuntime().availableProcessors();
+    return (here + most - 1) / most * most;
   }
 
   private int atLeastOne(String option, int number) {

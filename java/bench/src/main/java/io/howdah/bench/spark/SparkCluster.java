@@ -5,7 +5,6 @@ import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
-import java.nio.file.DirectoryStream;
 import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -21,15 +20,11 @@ import java.util.regex.Pattern;
 
 /** A standalone master and workers of one side, each worker for one executor. For one thread; closed by any. */
 final class SparkCluster implements Closeable {
-  private static final long PATIENCE_SECONDS = 120;
-  /** A job that takes longer than this hangs. */
-  private static final long JOB_HOURS = 6;
+  private static final long PATIENCE_SECONDS = 600;
+  static final String DRIVER = "driver";
   private static final int PAUSE_MILLIS = 100;
   private static final int SHOWN_LINES = 30;
-  /** In an executor's working folder. */
-  private static final String SUMS = "blocks.log";
-  private static final Pattern SECONDS = Pattern.compile("([0-9.]+) s\\s*$");
-  private static final Pattern APPLICATION = Pattern.compile("with app ID (app-[-0-9]+)");
+  private static final String DRIVER_MEMORY = "1g";
   private static final String[] TAKEN_AWAY = {"HADOOP_HOME", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_ENV_LOADED",
       "HADOOP_CLASSPATH", "CLASSPATH", "HOWDAH_OPTS", "SPARK_DIST_CLASSPATH"};
 
@@ -39,7 +34,6 @@ final class SparkCluster implements Closeable {
   private final Path folder;
   private final List<Process> daemons = new ArrayList<>();
   private String master;
-  private int jobs;
 
   SparkCluster(SparkPlan plan, SparkSide side, int executors) throws IOException {
     this.plan = plan;
@@ -97,7 +91,7 @@ final class SparkCluster implements Closeable {
       pause();
     }
     throw new BenchException(side + "'s " + name + " does not say '" + what + "' " + count + " times within "
-        + PATIENCE_SECONDS + " s; its last words:\n" + lastWords(log(name)));
+        + PATIENCE_SECONDS + " s; its last words:\n" + lastWords(name));
   }
 
   private static void pause() {
@@ -109,101 +103,33 @@ final class SparkCluster implements Closeable {
     }
   }
 
-  private static String lastWords(Path log) throws IOException {
-    List<String> lines = Files.readAllLines(log, StandardCharsets.UTF_8);
+  /** Of a process, and where there is more. */
+  String lastWords(String name) throws IOException {
+    Path log = log(name);
+    List<String> lines = new ArrayList<>(Files.readAllLines(log, StandardCharsets.UTF_8));
+    lines.add("all of it: " + log);
     return String.join("\n", lines.subList(Math.max(0, lines.size() - SHOWN_LINES), lines.size()));
   }
 
-  /** Runs a job and adds what was seen. */
-  void run(List<String> arguments, SparkSample sample) throws IOException {
-    String name = "job" + ++jobs;
-    Path events = Files.createDirectory(folder.resolve(name + "-events"));
+  /** Starts the application that runs the jobs; it is there as long as the cluster. */
+  SparkApplication application() throws IOException {
     List<String> words = new ArrayList<>(Arrays.asList(side.command("spark-submit"), "--master", master,
-        "--executor-memory", plan.memoryOfEach(executors) + "m", "--class",
-        "io.howdah.examples.spark." + sample.job + "Test"));
+        "--executor-memory", plan.memoryOfEach(executors) + "m", "--driver-memory", DRIVER_MEMORY,
+        "--class", SparkApplication.MAIN));
     List<String> settings = new ArrayList<>(plan.settings);
     settings.addAll(side.settings);
-    settings.addAll(Arrays.asList("spark.ui.enabled=false", "spark.eventLog.enabled=true",
-        "spark.eventLog.dir=" + events.toUri(), "spark.executor.extraJavaOptions=-Dlog4j.configuration=" + logging()));
+    settings.addAll(Arrays.asList("spark.ui.enabled=false", "spark.scheduler.minRegisteredResourcesRatio=1.0",
+        "spark.driver.host=" + plan.address));
     settings.forEach(setting -> words.addAll(Arrays.asList("--conf", setting)));
     words.add(plan.examples.getPath());
-    words.addAll(arguments);
-    String output = submit(words, name, sample);
-    Matcher seconds = SECONDS.matcher(output);
-    if (!seconds.find()) {
-      throw new BenchException(sample + " does not say how long it took: " + output);
-    }
-    sample.values.put("seconds", Double.valueOf(seconds.group(1)));
-    try (DirectoryStream<Path> logs = Files.newDirectoryStream(events)) {
-      for (Path log : logs) {
-        sample.tasks(log);
-      }
-    }
-    sums(name, sample);
-  }
-
-  /** Spark's logging, and our classes' in a file: a worker stops copying its executors' output as it ends them. */
-  private String logging() throws IOException {
-    Path file = folder.resolve("log4j.properties");
-    List<String> lines = new ArrayList<>(Files.readAllLines(side.tree.toPath().resolve("etc/spark/log4j.properties")));
-    lines.addAll(Arrays.asList("log4j.logger.io.howdah.spark=INFO, sums",
-        "log4j.appender.sums=org.apache.log4j.FileAppender", "log4j.appender.sums.File=" + SUMS,
-        "log4j.appender.sums.layout=org.apache.log4j.PatternLayout",
-        "log4j.appender.sums.layout.ConversionPattern=%m%n"));
-    Files.write(file, lines);
-    return file.toUri().toString();
-  }
-
-  private String submit(List<String> words, String name, SparkSample sample) throws IOException {
-    Path out = folder.resolve(name + ".out");
-    Process job = process(words, log(name).toFile()).redirectOutput(out.toFile()).start();
-    daemons.add(job);
-    try {
-      if (!job.waitFor(JOB_HOURS, TimeUnit.HOURS) || job.exitValue() != 0) {
-        throw new BenchException(sample + " failed; the last words of " + log(name) + ":\n" + lastWords(log(name)));
-      }
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw new BenchException("interrupted", e);
-    } finally {
-      daemons.remove(job);
-    }
-    return new String(Files.readAllBytes(out), StandardCharsets.UTF_8);
-  }
-
-  /** What the executors' own counters say; only those that were asked for the engine have any. */
-  private void sums(String name, SparkSample sample) throws IOException {
-    Matcher application = APPLICATION.matcher(new String(Files.readAllBytes(log(name)), StandardCharsets.UTF_8));
-    if (!application.find()) {
-      throw new BenchException(sample + ": " + log(name) + " names no application; Spark has to log at INFO");
-    }
-    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
-    List<String> lines = executorLines(application.group(1));
-    while (side.counted && SparkSample.sums(lines) < executors && System.nanoTime() - end < 0) {
-      pause();
-      lines = executorLines(application.group(1));
-    }
-    lines.forEach(sample::sum);
-    if (side.forced && (sample.value("engineBlocks") == 0 || sample.value("nettyBlocks") > 0)) {
-      throw new BenchException(String.format("%s: %.0f blocks came over the engine and %.0f over Netty, although the "
-          + "transport was forced; see %s", sample, sample.value("engineBlocks"), sample.value("nettyBlocks"), folder));
-    }
-  }
-
-  private List<String> executorLines(String application) throws IOException {
-    List<String> lines = new ArrayList<>();
-    for (int i = 1; i <= executors; i++) {
-      Path of = work(i).resolve(application);
-      if (Files.isDirectory(of)) {
-        try (DirectoryStream<Path> each = Files.newDirectoryStream(of)) {
-          for (Path executor : each) {
-            Path log = executor.resolve(SUMS);
-            lines.addAll(Files.exists(log) ? Files.readAllLines(log, StandardCharsets.UTF_8) : new ArrayList<>());
-          }
-        }
-      }
-    }
-    return lines;
+    words.add("" + executors);
+    words.addAll(plan.arguments());
+    Process driver = process(words, log(DRIVER).toFile()).redirectInput(ProcessBuilder.Redirect.PIPE)
+        .redirectOutput(ProcessBuilder.Redirect.PIPE).start();
+    daemons.add(driver);
+    SparkApplication application = new SparkApplication(this, driver);
+    application.await();
+    return application;
   }
 
   /** Ends the processes, which end those that they started. */

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
@@ -20,6 +21,9 @@ final class SparkPlan {
   int pairs;
   int valueBytes;
   int reducers;
+  /** Size of all jobs but GroupBy and SortBy, and in how many partitions their data is. */
+  double scale = 1;
+  int partitions;
   String address;
   /** Jar with the jobs, for both sides. */
   File examples;
@@ -29,7 +33,7 @@ final class SparkPlan {
   List<String> settings = new ArrayList<>();
 
   List<String> arguments() {
-    return Arrays.asList("" + maps, "" + pairs, "" + valueBytes, "" + reducers);
+    return Arrays.asList("" + maps, "" + pairs, "" + valueBytes, "" + reducers, "" + scale, "" + partitions);
   }
 
   double shuffledMegabytes() {
@@ -37,7 +41,7 @@ final class SparkPlan {
   }
 
   int coresOfEach(int count) {
-    return Math.max(1, cores / count);
+    return cores / count;
   }
 
   int memoryOfEach(int count) {
@@ -49,6 +53,7 @@ final class SparkPlan {
     conditions.put("rounds", rounds);
     conditions.put("shape", String.format("%d maps, %d pairs, %d B, %d reducers", maps, pairs, valueBytes, reducers));
     conditions.put("shuffled_mb", Math.round(shuffledMegabytes()));
+    conditions.put("other_jobs", String.format(Locale.ROOT, "scale %g, %d partitions", scale, partitions));
     conditions.put("executors_together", cores + " cores, " + memory + " MB of heap");
     conditions.put("settings", settings);
     return conditions;

@@ -1,25 +1,29 @@
 package io.howdah.bench.spark;
 
+import io.howdah.bench.rpc.BenchException;
 import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 
 /**
- * Runs each job on each side in each round, the sides in turn, in an order that changes from round to round. A side
- * gets a fresh cluster each time. For one thread.
+ * Runs each job on each side in each round. Both sides' clusters stand side by side, each with one application that
+ * stays; a job runs on the one and then on the other, in an order that changes from round to round, and all runs have
+ * to find the same. For one thread.
  */
 final class SparkRounds {
-  private static final List<String> SMALL = Arrays.asList("2", "100", "1000", "2");
-
   private final SparkPlan plan;
   private final List<SparkSide> sides;
   private final PrintStream progress;
   private final List<SparkSample> samples = new ArrayList<>();
-  private volatile SparkCluster running;
+  /** The first run of each job, of whichever side. */
+  private final Map<String, SparkSample> found = new HashMap<>();
+  private final Map<SparkSide, SparkCluster> clusters = new LinkedHashMap<>();
 
   SparkRounds(SparkPlan plan, List<SparkSide> sides, PrintStream progress) {
     this.plan = plan;
@@ -32,52 +36,86 @@ final class SparkRounds {
   }
 
   void run() throws IOException {
-    Thread atExit = new Thread(this::stop, "end of the cluster");
+    Thread atExit = new Thread(this::stop, "end of the clusters");
     Runtime.getRuntime().addShutdownHook(atExit);
-    for (int round = 1; round <= plan.rounds; round++) {
-      List<SparkSide> order = new ArrayList<>(sides);
-      Collections.rotate(order, round - 1);
-      for (int executors : plan.executors) {
-        for (SparkSide side : order) {
-          cluster(side, executors, round);
-        }
-      }
+    for (int executors : plan.executors) {
+      shape(executors);
     }
     Runtime.getRuntime().removeShutdownHook(atExit);
   }
 
-  private void stop() {
-    SparkCluster cluster = running;
-    if (cluster != null) {
-      cluster.stop();
-    }
+  private synchronized void stop() {
+    clusters.values().forEach(SparkCluster::stop);
   }
 
-  private void cluster(SparkSide side, int executors, int round) throws IOException {
+  private synchronized SparkCluster cluster(SparkSide side, int executors) throws IOException {
     SparkCluster cluster = new SparkCluster(plan, side, executors);
-    running = cluster;
+    clusters.put(side, cluster);
+    return cluster;
+  }
+
+  private void shape(int executors) throws IOException {
     boolean whole = false;
     try {
-      cluster.start();
-      if (round == 1) { // jars come from the disk once, which is not counted
-        cluster.run(SMALL, new SparkSample(side.name, 0, plan.jobs.get(0), executors));
+      Map<SparkSide, SparkApplication> applications = new HashMap<>();
+      for (SparkSide side : sides) {
+        SparkCluster cluster = cluster(side, executors);
+        cluster.start();
+        applications.put(side, cluster.application());
       }
-      for (String job : plan.jobs) {
-        SparkSample sample = new SparkSample(side.name, round, job, executors);
-        cluster.run(plan.arguments(), sample);
-        samples.add(sample);
-        progress.printf(Locale.ROOT, "round %d of %d, %s: %.1f s, of all tasks %.1f s waiting for blocks%n", round,
-            plan.rounds, sample, sample.value("seconds"), sample.value("wait"));
+      for (int round = 0; round <= plan.rounds; round++) {
+        round(round, executors, applications);
+      }
+      for (SparkApplication application : applications.values()) {
+        application.end();
       }
       whole = true;
     } finally {
+      leave(whole);
+    }
+  }
+
+  private synchronized void leave(boolean whole) throws IOException {
+    for (SparkCluster cluster : clusters.values()) {
       if (whole) {
         cluster.close();
       } else {
         cluster.stop();
         progress.println("what the processes left is in " + cluster.folder());
       }
-      running = null;
+    }
+    clusters.clear();
+  }
+
+  /** Round 0 loads classes, compiles and brings files into memory; it counts for results alone. */
+  private void round(int round, int executors, Map<SparkSide, SparkApplication> applications) throws IOException {
+    int number = 0;
+    for (String job : plan.jobs) {
+      List<SparkSide> order = new ArrayList<>(sides);
+      Collections.rotate(order, round + number++);
+      for (SparkSide side : order) {
+        SparkSample sample = new SparkSample(side.name, round, job, executors);
+        applications.get(side).run(sample);
+        check(side, sample);
+        if (round > 0) {
+          samples.add(sample);
+        }
+        progress.printf(Locale.ROOT, "%s, %s: %.2f s, tasks waited %.2f s for blocks%n",
+            round == 0 ? "warming up" : "round " + round + " of " + plan.rounds, sample, sample.value("seconds"),
+            sample.value("wait"));
+      }
+    }
+  }
+
+  private void check(SparkSide side, SparkSample sample) {
+    SparkSample first = found.putIfAbsent(sample.job, sample);
+    if (first != null && !first.agreesWith(sample)) {
+      throw new BenchException(sample + " found " + sample.result + ", but " + first + " found " + first.result);
+    }
+    if (side.forced && !sample.cameOverEngine()) {
+      throw new BenchException(String.format(Locale.ROOT, "%s: %.0f blocks came over the engine and %.0f over Netty, "
+          + "%.0f fallbacks, although the transport was forced", sample, sample.value("engineBlocks"),
+          sample.value("nettyBlocks"), sample.value("fallbacks")));
     }
   }
 }

@@ -1,29 +1,22 @@
 package io.howdah.bench.spark;
 
-import com.google.gson.Gson;
-import com.google.gson.JsonElement;
-import com.google.gson.JsonObject;
-import java.io.BufferedReader;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import io.howdah.bench.rpc.BenchException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 
 /** What one run of a job showed. Its fields are what the JSON has. Not thread-safe. */
 final class SparkSample {
-  private static final Pattern SUM = Pattern.compile("Block transfer fetched (\\d+) blocks of (\\d+) bytes over the "
-      + "engine .* and (\\d+) of (\\d+) bytes over Netty");
-  private static final double MEGABYTE = 1 << 20;
+  /** How far sums of floating point numbers may be apart that were added up in another order, of their size. */
+  private static final double TOLERANCE = 1e-6;
 
   final String side;
   final int round;
   final String job;
   final int executors;
+  /** What it found: words NAME=VALUE and NAME~NUMBER. */
+  String result = "";
   /** By name; {@link SparkReport} has the units. */
   final Map<String, Double> values = new TreeMap<>();
 
@@ -34,47 +27,48 @@ final class SparkSample {
     this.executors = executors;
   }
 
-  /** Adds up what the tasks in Spark's event log waited for, collected and fetched. */
-  void tasks(Path eventLog) throws IOException {
-    for (String name : new String[] {"wait", "gc", "remoteMb", "remoteBlocks"}) {
-      values.put(name, 0.0);
-    }
-    try (BufferedReader lines = Files.newBufferedReader(eventLog, StandardCharsets.UTF_8)) {
-      for (String line; (line = lines.readLine()) != null;) {
-        JsonObject event = new Gson().fromJson(line, JsonObject.class);
-        JsonElement metrics = event.get("Task Metrics");
-        if (event.get("Event").getAsString().equals("SparkListenerTaskEnd") && metrics != null
-            && metrics.isJsonObject()) {
-          task(metrics.getAsJsonObject());
-        }
+  /** Takes what the application wrote of the job: "value NAME NUMBER", then "result WORDS". */
+  void read(List<String> lines) {
+    for (String line : lines) {
+      String[] words = line.split(" ", 3);
+      if (words.length == 3 && words[0].equals("value")) {
+        values.put(words[1], Double.valueOf(words[2]));
+      } else if (words[0].equals("result")) {
+        result = line.substring(line.indexOf(' ') + 1);
+      } else {
+        throw new BenchException(this + " wrote what nobody understands: " + line);
       }
     }
-  }
-
-  private void task(JsonObject metrics) {
-    JsonObject read = metrics.getAsJsonObject("Shuffle Read Metrics");
-    values.merge("wait", read.get("Fetch Wait Time").getAsDouble() / 1e3, Double::sum);
-    values.merge("remoteMb", read.get("Remote Bytes Read").getAsDouble() / MEGABYTE, Double::sum);
-    values.merge("remoteBlocks", read.get("Remote Blocks Fetched").getAsDouble(), Double::sum);
-    values.merge("gc", metrics.get("JVM GC Time").getAsDouble() / 1e3, Double::sum);
-  }
-
-  /** Adds what an executor logged as it ended. @return whether the line is that */
-  boolean sum(String line) {
-    Matcher sum = SUM.matcher(line);
-    if (!sum.find()) {
-      return false;
+    if (result.isEmpty() || !values.containsKey("seconds")) {
+      throw new BenchException(this + " did not say what it found and how long it took: " + lines);
     }
-    values.merge("engineBlocks", Double.valueOf(sum.group(1)), Double::sum);
-    values.merge("engineMb", Double.parseDouble(sum.group(2)) / MEGABYTE, Double::sum);
-    values.merge("nettyBlocks", Double.valueOf(sum.group(3)), Double::sum);
-    values.merge("nettyMb", Double.parseDouble(sum.group(4)) / MEGABYTE, Double::sum);
-    return true;
   }
 
-  /** How often {@link #sum} is to find something in these lines. */
-  static int sums(List<String> lines) {
-    return (int) lines.stream().filter(line -> SUM.matcher(line).find()).count();
+  /** Whether every block that executors fetched came over the engine, and there were some if there had to be. */
+  boolean cameOverEngine() {
+    return value("nettyBlocks") == 0 && value("fallbacks") == 0
+        && (value("remoteBlocks") == 0 || value("engineBlocks") > 0);
+  }
+
+  /** Whether both found the same, but for the last digits of sums. */
+  boolean agreesWith(SparkSample other) {
+    List<String> mine = Arrays.asList(result.split(" "));
+    List<String> theirs = Arrays.asList(other.result.split(" "));
+    boolean same = mine.size() == theirs.size();
+    for (int i = 0; same && i < mine.size(); i++) {
+      same = agree(mine.get(i), theirs.get(i));
+    }
+    return same;
+  }
+
+  private static boolean agree(String mine, String theirs) {
+    int at = mine.indexOf('~');
+    if (at < 0 || !theirs.startsWith(mine.substring(0, at + 1))) {
+      return mine.equals(theirs);
+    }
+    double one = Double.parseDouble(mine.substring(at + 1));
+    double another = Double.parseDouble(theirs.substring(at + 1));
+    return Math.abs(one - another) <= TOLERANCE * Math.max(Math.abs(one), Math.abs(another));
   }
 
   double value(String name) {
@@ -83,6 +77,6 @@ final class SparkSample {
 
   @Override
   public String toString() {
-    return job + " with " + executors + " executors, " + side;
+    return job + " with " + executors + (executors == 1 ? " executor, " : " executors, ") + side;
   }
 }

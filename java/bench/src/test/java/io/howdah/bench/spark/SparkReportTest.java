@@ -2,7 +2,6 @@ package io.howdah.bench.spark;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
-import static org.assertj.core.api.Assertions.entry;
 
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
@@ -22,32 +21,55 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 class SparkReportTest {
-  private static final String SUM = "2026-11-21 17:00:00,123 INFO spark: Block transfer fetched 20 blocks of 2097152 "
-      + "bytes over the engine (3 requests, 0 failures) and 1 of 1048576 bytes over Netty; uploaded 0 and 0";
-
   @TempDir
   Path folder;
 
-  private static String task(int wait, int gc, int remote) {
-    return "{\"Event\":\"SparkListenerTaskEnd\",\"Task Metrics\":{\"JVM GC Time\":" + gc
-        + ",\"Shuffle Read Metrics\":{\"Fetch Wait Time\":" + wait + ",\"Remote Bytes Read\":" + remote
-        + ",\"Remote Blocks Fetched\":2}}}";
+  private static SparkSample sample(String... lines) {
+    SparkSample sample = new SparkSample("ours", 1, "GroupBy", 2);
+    sample.read(Arrays.asList(lines));
+    return sample;
+  }
+
+  private static SparkSample found(String result) {
+    return sample("value seconds 1", "result " + result);
   }
 
   @Test
-  void tasksAndExecutorsAreAddedUp() throws IOException {
-    Path log = folder.resolve("events");
-    Files.write(log, Arrays.asList("{\"Event\":\"SparkListenerJobStart\"}", task(1500, 200, 1 << 20),
-        task(500, 100, 2 << 20), "{\"Event\":\"SparkListenerTaskEnd\",\"Task Metrics\":null}"));
-    SparkSample sample = new SparkSample("ours", 1, "GroupBy", 2);
-    sample.tasks(log);
-    assertThat(sample.sum(SUM)).isTrue();
-    assertThat(sample.sum(SUM)).isTrue();
-    assertThat(sample.sum("something else")).isFalse();
-    assertThat(SparkSample.sums(Arrays.asList(SUM, "", SUM))).isEqualTo(2);
-    assertThat(sample.values).contains(entry("wait", 2.0), entry("remoteMb", 3.0), entry("remoteBlocks", 4.0),
-        entry("engineMb", 4.0), entry("engineBlocks", 40.0), entry("nettyBlocks", 2.0), entry("nettyMb", 2.0));
-    assertThat(sample.value("gc")).isBetween(0.299, 0.301);
+  void whatAnApplicationWritesIsRead() {
+    SparkSample sample = sample("value seconds 1.5", "value wait 0.25", "result pairs=3 sum=ff");
+    assertThat(sample.value("seconds")).isEqualTo(1.5);
+    assertThat(sample.value("wait")).isEqualTo(0.25);
+    assertThat(sample.result).isEqualTo("pairs=3 sum=ff");
+    assertThatThrownBy(() -> sample("result pairs=3")).isInstanceOf(BenchException.class)
+        .hasMessageContaining("how long it took");
+    assertThatThrownBy(() -> sample("value seconds 1")).hasMessageContaining("what it found");
+    assertThatThrownBy(() -> sample("anything else")).hasMessageContaining("anything else");
+  }
+
+  @Test
+  void resultsAgreeButForTheLastDigitsOfSums() {
+    assertThat(found("n=3 cost~1.00000000").agreesWith(found("n=3 cost~1.00000001"))).isTrue();
+    assertThat(found("n=3 cost~1.000").agreesWith(found("n=3 cost~1.001"))).isFalse();
+    assertThat(found("n=3").agreesWith(found("n=4"))).isFalse();
+    assertThat(found("n=3").agreesWith(found("n=3 more=1"))).isFalse();
+    assertThat(found("cost~1.0").agreesWith(found("mean~1.0"))).isFalse();
+  }
+
+  @Test
+  void aForcedTransportIsTheOnlyOne() {
+    String[] rest = {"value seconds 1", "result n=1"};
+    assertThat(sample("value remoteBlocks 4", "value engineBlocks 4", rest[0], rest[1]).cameOverEngine()).isTrue();
+    assertThat(sample("value remoteBlocks 4", rest[0], rest[1]).cameOverEngine()).isFalse();
+    assertThat(sample("value engineBlocks 4", "value nettyBlocks 1", rest[0], rest[1]).cameOverEngine()).isFalse();
+    assertThat(sample("value engineBlocks 4", "value fallbacks 1", rest[0], rest[1]).cameOverEngine()).isFalse();
+  }
+
+  @Test
+  void jobsHaveGroups() {
+    assertThat(SparkJobs.named(Arrays.asList("shuffles"))).containsExactly("GroupBy", "SortBy", "TeraSort");
+    assertThat(SparkJobs.named(Arrays.asList("all"))).hasSize(17);
+    assertThat(SparkJobs.named(Arrays.asList("SVM", "workloads"))).hasSize(14).startsWith("SVM");
+    assertThatThrownBy(() -> SparkJobs.named(Arrays.asList("Nothing"))).hasMessageContaining("no job Nothing");
   }
 
   private List<SparkSide> sides() throws IOException {
@@ -70,7 +92,8 @@ class SparkReportTest {
         SparkSample sample = new SparkSample(side.name, round, "GroupBy", 2);
         sample.values.put("seconds", (side.counted ? 1.0 : 2.0) * round);
         if (side.counted) {
-          sample.sum(SUM);
+          sample.values.put("engineMb", 4.0);
+          sample.values.put("nettyMb", 0.0);
         }
         samples.add(sample);
       }

@@ -6,12 +6,13 @@ import java.util.Random;
 import scala.Tuple2;
 
 /** Pairs of a random key and a value of a given size, made one at a time; the same for the same seed. */
-final class RandomPairs implements Iterator<Tuple2<Integer, byte[]>> {
+public final class RandomPairs implements Iterator<Tuple2<Integer, byte[]>> {
   private final Random random;
   private final int valueSize;
   private int left;
 
-  RandomPairs(long seed, int count, int valueSize) {
+  /** Pairs from a seed. */
+  public RandomPairs(long seed, int count, int valueSize) {
     this.random = new Random(seed);
     this.left = count;
     this.valueSize = valueSize;

@@ -10,7 +10,7 @@ import scala.Tuple2;
  * What is known of a run of records: how many, the sum of their CRC-32s (TeraValidate's checksum, which does not
  * depend on the order), and whether their keys are in order. Immutable.
  */
-final class RecordSummary implements Serializable {
+public final class RecordSummary implements Serializable {
   private static final long serialVersionUID = 1;
 
   private final long records;
@@ -27,11 +27,13 @@ final class RecordSummary implements Serializable {
     this.last = last;
   }
 
-  static RecordSummary empty() {
+  /** Of no records. */
+  public static RecordSummary empty() {
     return new RecordSummary(0, BigInteger.ZERO, true, null, null);
   }
 
-  static RecordSummary of(Iterator<Tuple2<RecordKey, byte[]>> records) {
+  /** Of these records, in this order. */
+  public static RecordSummary of(Iterator<Tuple2<RecordKey, byte[]>> records) {
     CRC32 crc = new CRC32();
     long count = 0;
     long sum = 0;
@@ -55,7 +57,7 @@ final class RecordSummary implements Serializable {
   }
 
   /** This run with another right behind it. */
-  RecordSummary then(RecordSummary next) {
+  public RecordSummary then(RecordSummary next) {
     if (next.records == 0) {
       return this;
     }

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import scala.Tuple2;
 
 /** The jobs, on Spark inside this process. */
 class ShuffleTestsTest {
@@ -74,6 +75,26 @@ class ShuffleTestsTest {
     }
     assertThat(RecordSort.run(spark, folder.resolve("in").toString(), 3).toString())
         .isEqualTo("records 5000 inOrder true checksum " + Long.toHexString(sum));
+  }
+
+  @Test
+  void whatArrivesIsComparedWithWhatWasSent() {
+    ChecksummedShuffles shuffles = new ChecksummedShuffles(spark, 3, 100, 50);
+    for (int round = 1; round <= 2; round++) {
+      ChecksummedShuffles.Seen seen = shuffles.run(round);
+      assertThat(seen.toString()).matches("300 values of \\d+ bytes, 0 wrong");
+      assertThat(shuffles.isRight(round, seen)).isTrue();
+      assertThat(new ChecksummedShuffles(spark, 3, 99, 50).isRight(round, seen)).isFalse();
+      seen.add(round, 50, new Tuple2<>(1, new byte[20])); // what nobody sent
+      assertThat(seen.toString()).endsWith(" 1 wrong");
+      assertThat(shuffles.isRight(round, seen)).isFalse();
+    }
+  }
+
+  @Test
+  void everyBlockOfAGridComesOnce() {
+    BlockGrid.run(spark, 5, 4, 3, 10);
+    BlockGrid.run(spark, 3, 2, 1, 0);
   }
 
   @Test

@@ -8,6 +8,8 @@ import java.io.IOException;
 
 /** What a service did. Thread-safe. */
 class BlockMetrics {
+  static final String TASK_WAIT = "tasks.fetch.wait.ms";
+
   private final MetricRegistry registry = new MetricRegistry();
 
   /** Blocks and bytes that this process fetched, over the engine and over Netty. */
@@ -38,6 +40,8 @@ class BlockMetrics {
   final Counter stalls = registry.counter("served.stalls");
   /** Blocks whose memory Spark has not given back. */
   final Counter held = registry.counter("held.bytes");
+  /** In the driver: milliseconds that all tasks together waited for blocks, by Spark's count. */
+  final Counter taskWait = registry.counter(TASK_WAIT);
 
   final void watch(Engine engine) {
     registry.register("engine.memory.pinned", gauge(engine, "memory.pinned.now"));

@@ -21,6 +21,7 @@ import scala.runtime.BoxedUnit;
 class CountedBlockTransferService extends NettyBlockTransferService {
   private final RdmaBlockMetrics metrics = new RdmaBlockMetrics();
   private final AtomicBoolean summed = new AtomicBoolean();
+  private TransferReporter reporter;
   /** A standalone worker kills its executors, often before they have closed anything. */
   private final Thread atExit = new Thread(this::sum, "rdma-block-summary");
 
@@ -46,6 +47,7 @@ class CountedBlockTransferService extends NettyBlockTransferService {
     Runtime.getRuntime().addShutdownHook(atExit);
     if (SparkEnv.get() != null && SparkEnv.get().metricsSystem() != null) {
       SparkEnv.get().metricsSystem().registerSource(metrics);
+      reporter = TransferReporter.start(SparkEnv.get(), metrics.registry());
     }
   }
 
@@ -89,6 +91,9 @@ class CountedBlockTransferService extends NettyBlockTransferService {
   @Override
   public void close() {
     super.close();
+    if (reporter != null) {
+      reporter.close();
+    }
     sum();
     try {
       Runtime.getRuntime().removeShutdownHook(atExit);

@@ -5,9 +5,11 @@ import org.apache.spark.metrics.source.Source;
 
 /** The same in Spark's metrics system, where it is called "blockTransfer". Thread-safe. */
 final class RdmaBlockMetrics extends BlockMetrics implements Source {
+  static final String NAME = "blockTransfer";
+
   @Override
   public String sourceName() {
-    return "blockTransfer";
+    return NAME;
   }
 
   @Override

@@ -79,6 +79,7 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     if (!options.isEnabled() || isLocal(conf)) {
       return new NettyBlockTransferService(conf, security, bindAddress, host, port, cores);
     }
+    TransferListener.add(conf);
     String obstacle = obstacle(conf, security);
     if (obstacle == null) {
       try {

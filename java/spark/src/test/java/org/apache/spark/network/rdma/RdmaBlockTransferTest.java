@@ -200,6 +200,20 @@ class RdmaBlockTransferTest {
     assertNothingIsHeld();
   }
 
+  @Test
+  void aBlockThatStockSparkCannotTransferFailsWithItsWords() throws Exception {
+    start(REQUIRED);
+    File file = folder.resolve("large").toFile();
+    server.blocks.put("shuffle_1_1_1", new FileSegmentManagedBuffer(
+        SparkTransportConf.fromSparkConf(TestService.conf(), "shuffle", 1), file, 0, 2200L << 20));
+    server.blocks.put("rdd_1_1", new TestService.Counted(bytes(10, 1)));
+    Fetched fetched = Fetched.of(client, server, "shuffle_1_1_1", "rdd_1_1");
+    assertThat(fetched.failures.get("shuffle_1_1_1")).hasMessageContaining("Too large frame: 2306867200");
+    assertThat(fetched.blocks).containsOnlyKeys("rdd_1_1");
+    fetched.release();
+    assertNothingIsHeld();
+  }
+
   /** Bytes on the heap that threads of this name have taken so far. */
   private static long allocated(String name) {
     ThreadMXBean threads = (ThreadMXBean) ManagementFactory.getThreadMXBean();

@@ -1,0 +1,55 @@
+package io.howdah.examples.spark.workload;
+
+import java.util.Map;
+import java.util.TreeMap;
+import java.util.concurrent.TimeUnit;
+import org.apache.spark.Success$;
+import org.apache.spark.executor.ShuffleReadMetrics;
+import org.apache.spark.executor.TaskMetrics;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerTaskEnd;
+
+/** Adds up what tasks say of themselves. Thread-safe. */
+final class JobListener extends SparkListener {
+  private static final double MILLIS = 1e3;
+  private static final double MEGABYTE = 1 << 20;
+
+  private final Map<String, Double> sums = new TreeMap<>();
+
+  JobListener() {
+    take();
+  }
+
+  @Override
+  public synchronized void onTaskEnd(SparkListenerTaskEnd end) {
+    if (end.reason() != Success$.MODULE$) {
+      add("failedTasks", 1);
+    }
+    TaskMetrics metrics = end.taskMetrics();
+    if (metrics == null) {
+      return;
+    }
+    ShuffleReadMetrics read = metrics.shuffleReadMetrics();
+    add("tasks", 1);
+    add("wait", read.fetchWaitTime() / MILLIS);
+    add("remoteMb", read.remoteBytesRead() / MEGABYTE);
+    add("remoteBlocks", read.remoteBlocksFetched());
+    add("localMb", read.localBytesRead() / MEGABYTE);
+    add("spilledMb", metrics.diskBytesSpilled() / MEGABYTE);
+    add("taskCpu", (double) metrics.executorCpuTime() / TimeUnit.SECONDS.toNanos(1));
+  }
+
+  private void add(String name, double value) {
+    sums.merge(name, value, Double::sum);
+  }
+
+  /** The sums since the last call. */
+  synchronized Map<String, Double> take() {
+    Map<String, Double> taken = new TreeMap<>(sums);
+    for (String name : new String[] {"tasks", "failedTasks", "wait", "remoteMb", "remoteBlocks", "localMb", "spilledMb",
+        "taskCpu"}) {
+      sums.put(name, 0.0);
+    }
+    return taken;
+  }
+}
