@@ -101,8 +101,9 @@ final class RdmaStage implements Runnable {
     try {
       mirror.send(packet.message);
       packet.forwarded = true;
-    } catch (IOException e) {
-      packet.failure = e; // BlockReceiver hears of it, and does not ask for the next ones
+    } catch (IOException | RuntimeException e) {
+      // BlockReceiver hears of it, and does not ask for the next ones.
+      packet.failure = e instanceof IOException ? (IOException) e : new IOException(e);
       mirror = null;
     }
     metrics.stageReplicateMicros().add(micros(start));
@@ -116,7 +117,7 @@ final class RdmaStage implements Runnable {
     try {
       checksum.verifyChunkedSums(packet.data, packet.checksums, "", 0);
       packet.verified = true;
-    } catch (ChecksumException e) {
+    } catch (ChecksumException | RuntimeException e) { // or fewer checksums than there should be
       RdmaHdfs.LOG.debug("A packet is damaged; BlockReceiver will say so", e);
     }
     metrics.stageProcessMicros().add(micros(start));
