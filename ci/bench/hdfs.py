@@ -1,13 +1,15 @@
 """HDFS over the engine against stock Hadoop's: latency, throughput, TestDFSIO and processor time.
 
-Each round runs one side, then the other, the order changing from round to round, each on a fresh cluster of the same shape:
-three DataNodes on this machine, replication 3, short-circuit reads off, data on the medium that is asked for.
+Each round runs one side after the other, the order changing from round to round, each on a fresh cluster of the same shape:
+three DataNodes on this machine, replication 3, short-circuit reads off, data on the medium that is asked for. Beside ours as
+it is by default there are its variants: all replicas at once, and stages on DataNodes.
 """
 
 import argparse
 import json
 import os
 import re
+import resource
 import shutil
 import sys
 import tempfile
@@ -22,7 +24,12 @@ TARGETS = {
     ("latency", "random"): 2.0,
     ("throughput", "dfsio write"): 2.06,
     ("throughput", "dfsio read"): 1.5,
+    ("processor time", "DataNodes"): 1.0,
+    ("processor time", "clients"): 1.0,
+    ("latency p50", "64 writers"): 1.0,
+    ("latency p99", "64 writers"): 1.0,
 }
+VARIANTS = {"parallel": "dfs.replication.parallel.enabled=true", "stages": "dfs.rdma.stages.enabled=true"}
 MEDIA = {"tmpfs": "/dev/shm", "disk": None}
 CPU_DAEMONS = ("namenode", "datanode-1", "datanode-2", "datanode-3")
 
@@ -88,28 +95,50 @@ def dfsio(cluster, megabytes):
     return figures
 
 
-def measure(tree, options, medium):
+def clients_seconds():
+    """Processor time of the processes that were run and have ended. Daemons of a cluster have not."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def sides_of(trees, variants):
+    """(name, tree, settings) of all that is measured."""
+    ours, theirs = trees
+    return [("ours", ours, []), ("stock", theirs, []), *((name, ours, [VARIANTS[name]]) for name in variants)]
+
+
+def measure(tree, extra, options, medium):
     """One round of one side."""
     scratch = tempfile.mkdtemp(prefix="howdah-hdfs-", dir=MEDIA[medium])
     settings = ["dfs.replication=3", "dfs.client.read.shortcircuit=false"]
     if tree.name == "ours":
-        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport]
+        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport, *extra]
     try:
         with Cluster(tree, scratch, settings) as cluster:
             document = os.path.join(scratch, "figures.json")
             words = ["--size", options.size, "--client-size", options.client_size, "--clients", options.clients]
-            before = cluster.cpu_seconds()
+            before, clients_before = cluster.cpu_seconds(), clients_seconds()
             # A client holds up to 8 MB: 64 of them do not fit into the default heap.
             tree.run("howdah", "bench", "hdfs", *words, "--json", document, HOWDAH_OPTS="-Xmx1g", **cluster.site)
             spent = cluster.cpu_seconds() - before
             with open(document) as file:
                 figures = figures_of(json.load(file)["samples"])
             figures["processor time", "DataNodes"] = ("s", "lower", spent)
+            figures["processor time", "clients"] = ("s", "lower", clients_seconds() - clients_before)
             if options.dfsio:
                 figures.update(dfsio(cluster, options.dfsio))
             return figures
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def add_rows(result, seen, medium, variants):
+    """A row for each case, with what is asked for; and one for each variant, of which nothing is."""
+    for ((kind, case), unit, better), sides in seen.items():
+        row = "%s, %s" % (case, medium)
+        result.add(kind, row, unit, better, sides["ours"], sides["stock"], target=TARGETS.get((kind, case)))
+        for name in variants:
+            result.add(kind, "%s, %s" % (row, name), unit, better, sides[name], sides["stock"])
 
 
 def main():
@@ -125,10 +154,12 @@ def main():
     parser.add_argument("--client-size", default="64m", help="the file of each of many clients (default 64m)")
     parser.add_argument("--clients", default="4,64", help="how many clients at a time (default 4,64)")
     parser.add_argument("--dfsio", type=int, default=1024, help="MB that TestDFSIO moves; 0 leaves it out (default 1024)")
+    parser.add_argument("--variants", default="parallel,stages", help="of ours, as rows of their own (default parallel,stages)")
     options = parser.parse_args()
+    variants = [name for name in options.variants.split(",") if name]
     media = options.media.split(",")
-    if options.rounds < 1 or not set(media) <= set(MEDIA):
-        parser.error("--rounds must be at least 1, --media of %s" % ",".join(MEDIA))
+    if options.rounds < 1 or not set(media) <= set(MEDIA) or not set(variants) <= set(VARIANTS):
+        parser.error("--rounds must be at least 1, --media of %s, --variants of %s" % (",".join(MEDIA), ",".join(VARIANTS)))
 
     trees = [stock.Tree("ours", options.ours, options.java_home), stock.Tree("stock", options.stock, options.java_home)]
     result = report.Report(
@@ -142,15 +173,13 @@ def main():
     )
     for medium in media:
         seen = {}
+        order = sides_of(trees, variants)
         for number in range(options.rounds):
-            for tree in trees if number % 2 == 0 else trees[::-1]:
-                for case, (unit, better, value) in measure(tree, options, medium).items():
-                    seen.setdefault((case, unit, better), {}).setdefault(tree.name, []).append(value)
-                print("%s, round %d of %d, %s" % (medium, number + 1, options.rounds, tree.name), flush=True)
-        for ((kind, case), unit, better), sides in seen.items():
-            result.add(
-                kind, "%s, %s" % (case, medium), unit, better, sides["ours"], sides["stock"], target=TARGETS.get((kind, case))
-            )
+            for name, tree, extra in order if number % 2 == 0 else order[::-1]:
+                for case, (unit, better, value) in measure(tree, extra, options, medium).items():
+                    seen.setdefault((case, unit, better), {}).setdefault(name, []).append(value)
+                print("%s, round %d of %d, %s" % (medium, number + 1, options.rounds, name), flush=True)
+        add_rows(result, seen, medium, variants)
     print(result.write())
     return 0 if all(row.get("met", True) for row in result.rows) else 1
 

@@ -23,7 +23,25 @@ class FiguresTest(unittest.TestCase):
 
     def test_what_is_asked_for_is_measured(self):
         cases = {case for _, case in hdfs.TARGETS}
-        self.assertEqual(cases, {"write", "random", "dfsio write", "dfsio read"})
+        self.assertEqual(cases, {"write", "random", "dfsio write", "dfsio read", "DataNodes", "clients", "64 writers"})
+
+    def test_variants_are_rows_without_a_target(self):
+        rows = []
+
+        class Result:
+            def add(self, kind, case, unit, better, ours, reference, target=None):
+                rows.append((kind, case, ours, reference, target))
+
+        seen = {(("latency", "write"), "ms", "lower"): {"ours": [1.0], "stock": [2.0], "stages": [1.5]}}
+        hdfs.add_rows(Result(), seen, "disk", ["stages"])
+        self.assertEqual(
+            rows,
+            [
+                ("latency", "write, disk", [1.0], [2.0], 1 / 0.6),
+                ("latency", "write, disk, stages", [1.5], [2.0], None),
+            ],
+        )
+        self.assertEqual([name for name, _, _ in hdfs.sides_of(["o", "s"], ["stages"])], ["ours", "stock", "stages"])
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ final class RdmaHdfs {
 
   /** With what an HiBD site may have for the storage modes: not ours to judge. */
   private static final RdmaSettings SETTINGS = new RdmaSettings(LOG, "Block data", "dfs.rdma.",
-      "dfs.rdma.hhh.", "dfs.rdma.lustre.", "dfs.rdma.memory.");
+      "dfs.rdma.hhh.", "dfs.rdma.lustre.", "dfs.rdma.memory.", RdmaStages.PREFIX);
   /** DataNodes by "address:port". */
   private static final RdmaFallbacks<String> FALLBACKS = new RdmaFallbacks<>(LOG);
 
@@ -59,6 +59,7 @@ final class RdmaHdfs {
   /** Looks for names that nobody knows. Goes through the whole configuration, so not for every connection. */
   static void check(Configuration conf) throws IOException {
     SETTINGS.check(conf);
+    RdmaStages.check(conf);
   }
 
   Engine engine() {

@@ -42,6 +42,8 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
   private ByteBuffer rest = NOTHING;
   private boolean closed;
   private volatile int timeout;
+  /** Who may receive a block's packets ahead; null if nobody. */
+  private volatile RdmaStages stages;
 
   /**
    * Takes the reading side.
@@ -61,6 +63,14 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
 
   int getTimeout() {
     return timeout;
+  }
+
+  void setStages(RdmaStages given) {
+    stages = given;
+  }
+
+  RdmaStages stages() {
+    return stages;
   }
 
   // Reading.

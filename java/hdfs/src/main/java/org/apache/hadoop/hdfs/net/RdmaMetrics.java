@@ -4,6 +4,8 @@ import org.apache.hadoop.metrics2.annotation.Metric;
 import org.apache.hadoop.metrics2.annotation.Metrics;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.metrics2.lib.MutableCounterLong;
+import org.apache.hadoop.metrics2.lib.MutableGaugeInt;
+import org.apache.hadoop.metrics2.lib.MutableStat;
 
 /** What the process did about block data over the engine, beside DataNodeMetrics. Thread-safe. */
 @Metrics(name = RdmaMetrics.NAME, about = "Block data over the engine", context = "dfs")
@@ -28,6 +30,20 @@ public final class RdmaMetrics {
   private MutableCounterLong serverSockets;
   @Metric("Packets of blocks that DataNodes of the process left in the engine's memory")
   private MutableCounterLong serverPacketsInPlace;
+  @Metric("Packets that stages of DataNodes received ahead of the thread that writes them")
+  private MutableCounterLong stagePackets;
+  @Metric("Blocks that found no thread of the stages free, each time they looked for one")
+  private MutableCounterLong stageRefusals;
+  @Metric("Threads of the stages at work")
+  private MutableGaugeInt stageHandlersBusy;
+  @Metric("Packets that wait between the stages and the threads that write them")
+  private MutableGaugeInt stageQueued;
+  @Metric("Microseconds to verify a packet's checksums in a stage")
+  private MutableStat stageProcessMicros;
+  @Metric("Microseconds to send a packet to the next DataNode in a stage")
+  private MutableStat stageReplicateMicros;
+  @Metric("Microseconds that a packet waits to be written after a stage")
+  private MutableStat stageWaitMicros;
   @Metric("Bytes sent over the engine")
   private MutableCounterLong bytesSent;
   @Metric("Bytes received over the engine")
@@ -78,6 +94,34 @@ public final class RdmaMetrics {
 
   MutableCounterLong serverPacketsInPlace() {
     return serverPacketsInPlace;
+  }
+
+  MutableCounterLong stagePackets() {
+    return stagePackets;
+  }
+
+  MutableCounterLong stageRefusals() {
+    return stageRefusals;
+  }
+
+  MutableGaugeInt stageHandlersBusy() {
+    return stageHandlersBusy;
+  }
+
+  MutableGaugeInt stageQueued() {
+    return stageQueued;
+  }
+
+  MutableStat stageProcessMicros() {
+    return stageProcessMicros;
+  }
+
+  MutableStat stageReplicateMicros() {
+    return stageReplicateMicros;
+  }
+
+  MutableStat stageWaitMicros() {
+    return stageWaitMicros;
   }
 
   MutableCounterLong bytesSent() {

@@ -8,118 +8,137 @@ import java.nio.ByteBuffer;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PacketHeader;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PacketReceiver;
 import org.apache.hadoop.metrics2.lib.MutableCounterLong;
+import org.apache.hadoop.util.DataChecksum;
 
 /**
  * Receives the packets of a block. One that came as a message of its own, which is how clients and DataNodes of ours
  * send them, is left where it arrived: its data is read there and the message goes to the next DataNode. Any other one
- * (small, or in several messages) is put together by the superclass.
+ * (small, or in several messages) is put together by the superclass. Where there are stages, what was done with one
+ * such packet is done with those that follow by another thread, ahead of this one.
  */
 final class RdmaPacketReceiver extends PacketReceiver {
-  /** Length of the payload and of the header. */
-  private static final int LENGTHS = PacketHeader.PKT_LENGTHS_LEN;
-
   private final RdmaInput in;
+  private final RdmaStages stages;
   private final MutableCounterLong inPlace = RdmaMetrics.get().serverPacketsInPlace();
   /** The packet in the engine's memory, or null. */
-  private RegisteredBuffer packet;
-  private PacketHeader header;
-  private ByteBuffer checksums;
-  private ByteBuffer data;
+  private RdmaPacket packet;
+  /** What was done with it. */
+  private RdmaDataOutput forwardedTo;
+  private DataChecksum verifiedWith;
+  /** Who receives ahead, or null. */
+  private RdmaStage stage;
 
   RdmaPacketReceiver(RdmaInput in) {
     super(false);
     this.in = in;
+    this.stages = in.stages();
   }
 
   @Override
   public void receiveNextPacket(InputStream from) throws IOException {
+    boolean goesOn = packet != null;
     drop();
-    RegisteredBuffer message = in.take();
-    if (message != null) {
-      boolean fits = false;
-      try {
-        fits = adopt(message);
-      } finally {
-        if (!fits) {
-          in.giveBack(message);
-        }
-      }
+    if (goesOn && stage == null && stages != null) {
+      RdmaStage ahead = new RdmaStage(in, forwardedTo, verifiedWith, stages.queue());
+      stage = stages.start(ahead) ? ahead : null;
+    }
+    forwardedTo = null;
+    verifiedWith = null;
+    Object next = stage != null ? takeStaged() : in.take();
+    if (next instanceof RdmaPacket) {
+      packet = (RdmaPacket) next;
+    } else if (next instanceof RegisteredBuffer) {
+      adopt((RegisteredBuffer) next);
     }
     if (packet == null) {
       super.receiveNextPacket(from);
+    } else {
+      inPlace.incr();
     }
   }
 
-  /** Takes a message that is a packet with data, neither more nor less. What it says is the peer's claim. */
-  private boolean adopt(RegisteredBuffer message) throws IOException {
-    ByteBuffer bytes = message.buffer().duplicate();
-    if (message.length() < RdmaOutput.LARGE) {
-      return false;
+  private Object takeStaged() throws IOException {
+    boolean goesOn = false;
+    try {
+      Object next = stage.take();
+      goesOn = next instanceof RdmaPacket;
+      return next;
+    } finally {
+      if (!goesOn) {
+        endStage();
+      }
     }
-    int payload = bytes.getInt(0);
-    int headerLength = bytes.getShort(Integer.BYTES);
-    int sumsAt = LENGTHS + headerLength;
-    if (headerLength < 0 || payload < Integer.BYTES || sumsAt + (long) payload - Integer.BYTES != message.length()) {
-      return false;
+  }
+
+  private void adopt(RegisteredBuffer message) throws IOException {
+    try {
+      packet = RdmaPacket.of(message);
+    } finally {
+      if (packet == null) {
+        in.giveBack(message);
+      }
     }
-    byte[] fields = new byte[headerLength];
-    bytes.position(LENGTHS);
-    bytes.get(fields);
-    PacketHeader said = new PacketHeader();
-    said.setFieldsFromData(payload, fields);
-    int dataAt = message.length() - said.getDataLen();
-    if (said.getDataLen() <= 0 || dataAt < sumsAt || said.isLastPacketInBlock()) {
-      return false;
-    }
-    byte[] sums = new byte[dataAt - sumsAt];
-    bytes.get(sums);
-    inPlace.incr();
-    packet = message;
-    header = said;
-    checksums = ByteBuffer.wrap(sums); // BlockReceiver wants an array
-    data = message.slice(dataAt, said.getDataLen());
-    return true;
   }
 
   @Override
   public PacketHeader getHeader() {
-    return packet != null ? header : super.getHeader();
+    return packet != null ? packet.header : super.getHeader();
   }
 
   @Override
   public ByteBuffer getDataSlice() {
-    return packet != null ? data : super.getDataSlice();
+    return packet != null ? packet.data : super.getDataSlice();
   }
 
   @Override
   public ByteBuffer getChecksumSlice() {
-    return packet != null ? checksums : super.getChecksumSlice();
+    return packet != null ? packet.checksums : super.getChecksumSlice();
   }
 
   @Override
   public void mirrorPacketTo(DataOutputStream mirror) throws IOException {
     if (packet == null) {
       super.mirrorPacketTo(mirror);
+    } else if (packet.failure != null) {
+      throw packet.failure;
     } else if (mirror instanceof RdmaDataOutput) {
-      ((RdmaDataOutput) mirror).send(packet);
+      if (!packet.forwarded) {
+        ((RdmaDataOutput) mirror).send(packet.message);
+      }
+      forwardedTo = (RdmaDataOutput) mirror;
     } else {
-      byte[] copy = new byte[packet.length()];
-      packet.slice(0, copy.length).get(copy);
+      byte[] copy = new byte[packet.message.length()];
+      packet.message.slice(0, copy.length).get(copy);
       mirror.write(copy);
     }
   }
 
+  /** Whether the packet's checksums are known to be right; from now on they are to be looked at. */
+  boolean isVerified(DataChecksum with) {
+    verifiedWith = with;
+    return packet != null && packet.verified;
+  }
+
   private void drop() {
-    RegisteredBuffer done = packet;
+    RdmaPacket done = packet;
     packet = null;
     if (done != null) {
-      done.release();
+      done.message.release();
+    }
+  }
+
+  private void endStage() {
+    RdmaStage ended = stage;
+    stage = null;
+    if (ended != null) {
+      ended.stop();
     }
   }
 
   /** By the thread that receives, or by another one after the last packet, which is never here. */
   @Override
   public void close() {
+    endStage();
     drop();
     super.close();
   }

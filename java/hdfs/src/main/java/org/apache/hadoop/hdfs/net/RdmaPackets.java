@@ -10,7 +10,9 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.ByteBuffer;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PacketReceiver;
+import org.apache.hadoop.util.DataChecksum;
 
 /**
  * What DataXceiver and BlockReceiver ask for, so that packets of a pipeline stay in the engine's memory from their
@@ -48,6 +50,14 @@ public final class RdmaPackets {
   public static PacketReceiver receiver(DataInputStream in) {
     return in instanceof RdmaDataInput ? new RdmaPacketReceiver(((RdmaDataInput) in).stream())
         : new PacketReceiver(false);
+  }
+
+  /** Verifies a packet's checksums, if that was not done before. */
+  public static void verify(PacketReceiver receiver, DataChecksum checksum, ByteBuffer data, ByteBuffer sums,
+      String client) throws ChecksumException {
+    if (!(receiver instanceof RdmaPacketReceiver) || !((RdmaPacketReceiver) receiver).isVerified(checksum)) {
+      checksum.verifyChunkedSums(data, sums, client, 0);
+    }
   }
 
   // A packet's data: with an array, or in the engine's memory.

@@ -60,6 +60,11 @@ public final class RdmaPeer implements Peer {
     in.setTimeout(timeoutMs);
   }
 
+  /** Blocks that are written here may be received by these. */
+  void setStages(RdmaStages stages) {
+    in.setStages(stages);
+  }
+
   int getReadTimeout() {
     return in.getTimeout();
   }

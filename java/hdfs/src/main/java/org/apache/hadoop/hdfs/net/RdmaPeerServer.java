@@ -33,14 +33,17 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
   private final Service service;
   private final Thread acceptor;
   private final Thread poller;
+  /** Null if they are not enabled. */
+  private final RdmaStages stages;
   private final RdmaGuests guests = new RdmaGuests();
   /** Peers, and what accepting threw. */
   private final LinkedBlockingQueue<Object> ready = new LinkedBlockingQueue<>(WAITING);
   private boolean started;
   private volatile boolean closed;
 
-  private RdmaPeerServer(RdmaHdfs rdma, PeerServer tcp, int port) throws IOException {
+  private RdmaPeerServer(RdmaHdfs rdma, RdmaStages stages, PeerServer tcp, int port) throws IOException {
     this.rdma = rdma;
+    this.stages = stages;
     this.tcp = tcp;
     Engine engine = rdma.engine();
     events = engine.newQueue();
@@ -83,7 +86,7 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
       return tcp;
     }
     RdmaHdfs.check(conf);
-    return new RdmaPeerServer(rdma, tcp, port);
+    return new RdmaPeerServer(rdma, RdmaStages.of(conf), tcp, port);
   }
 
   /**
@@ -177,6 +180,7 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
   /** A stream has an address, and is a peer now. */
   private void admit(EngineStream stream, RdmaGuests.Guest guest) throws IOException {
     RdmaPeer peer = new RdmaPeer(rdma, stream, guest.remote, guest.local, () -> { });
+    peer.setStages(stages);
     if (closed || !ready.offer(peer)) {
       RdmaHdfs.LOG.info("Closing a stream from {}: {}", guest.remote, closed ? "the server stops" : "too many wait");
       peer.close();
@@ -246,6 +250,9 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
     }
     service.close();
     events.close();
+    if (stages != null) {
+      stages.close();
+    }
     try {
       tcp.close();
     } finally {

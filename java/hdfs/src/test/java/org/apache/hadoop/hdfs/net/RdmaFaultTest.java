@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -37,8 +38,9 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 
 /**
- * DataNodes, each a process, are killed and suspended at random moments of writes and reads. The seed that it prints
- * makes the same choices again (-Dhowdah.test.seed, with more -Dhowdah.test.rounds to look longer).
+ * DataNodes, each a process, are killed and suspended and find their disk full at random moments of writes and reads.
+ * The seed that it prints makes the same choices again (-Dhowdah.test.seed, with more
+ * -Dhowdah.test.rounds to look longer).
  */
 @Timeout(1800)
 class RdmaFaultTest {
@@ -52,11 +54,14 @@ class RdmaFaultTest {
     /** For less than any timeout. */
     PAUSED,
     /** For longer than the writers' timeouts. */
-    SUSPENDED
+    SUSPENDED,
+    /** Its disk is full. */
+    FULL
   }
 
   private final Random random = new Random();
   private final List<RdmaNodeProcess> nodes = new ArrayList<>();
+  private final List<SmallDisk> disks = new ArrayList<>();
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private final AtomicInteger readers = new AtomicInteger();
   private final AtomicInteger refused = new AtomicInteger();
@@ -68,10 +73,21 @@ class RdmaFaultTest {
     System.out.println("-Dhowdah.test.seed=" + seed);
     random.setSeed(seed);
     hdfs = RdmaTestCluster.of(0, site());
-    File folder = new File(System.getProperty("test.build.data"), "nodes");
-    FileUtil.fullyDelete(folder);
+    FileUtil.fullyDelete(new File(System.getProperty("test.build.data"), "nodes"));
+  }
+
+  private static Path folder(int node) {
+    return new Path(System.getProperty("test.build.data"), "nodes/node-" + node);
+  }
+
+  private void startNodes(String... settings) throws Exception {
+    Configuration conf = site();
+    conf.set("fs.defaultFS", hdfs.cluster.getURI().toString());
+    for (int i = 0; i < settings.length; i += 2) {
+      conf.set(settings[i], settings[i + 1]);
+    }
     for (int i = 0; i < NODES; i++) {
-      nodes.add(new RdmaNodeProcess(folder.toPath().resolve("node-" + i), site(hdfs.cluster.getURI().toString())));
+      nodes.add(new RdmaNodeProcess(Paths.get(folder(i).toString()), conf));
     }
     awaitNodes();
   }
@@ -81,6 +97,9 @@ class RdmaFaultTest {
     threads.shutdownNow();
     for (RdmaNodeProcess node : nodes) {
       node.destroy();
+    }
+    for (SmallDisk disk : disks) {
+      disk.close();
     }
     hdfs.close();
   }
@@ -98,12 +117,6 @@ class RdmaFaultTest {
     return conf;
   }
 
-  private static Configuration site(String nameNode) {
-    Configuration conf = site();
-    conf.set("fs.defaultFS", nameNode);
-    return conf;
-  }
-
   private static Configuration client(boolean parallel) {
     Configuration conf = site();
     conf.setBoolean("dfs.replication.parallel.enabled", parallel);
@@ -112,11 +125,30 @@ class RdmaFaultTest {
 
   @Test
   void noAcknowledgedByteIsLost() throws Exception {
+    startNodes();
+    rounds(3, Fault.KILLED, Fault.PAUSED, Fault.SUSPENDED);
+    assertThat(hdfs.fallbacks()).isZero();
+  }
+
+  @Test
+  void aFullDiskLosesNothing() throws Exception {
+    for (int i = 0; i < NODES; i++) {
+      disks.add(SmallDisk.at(Paths.get(folder(i).toString(), "data"), 128));
+    }
+    startNodes();
+    rounds(3, Fault.FULL);
+    assertThat(nodes.stream().mapToLong(node -> node.logged("No space left on device|Out of space")).sum())
+        .as("writes that found no room").isPositive();
+    assertThat(hdfs.fallbacks()).isZero();
+  }
+
+  /** So many rounds, with these faults in turn. */
+  private void rounds(int count, Fault... kinds) throws Exception {
     try (DistributedFileSystem pipeline = hdfs.client(client(false));
         DistributedFileSystem parallel = hdfs.client(client(true))) {
       Path old = write(pipeline, 5 * MB + 77, REPLICAS);
-      List<Fault> faults = Arrays.asList(Fault.values());
-      for (int round = 0; round < Integer.getInteger("howdah.test.rounds", faults.size()); round++) {
+      List<Fault> faults = Arrays.asList(kinds);
+      for (int round = 0; round < Integer.getInteger("howdah.test.rounds", count); round++) {
         if (round % faults.size() == 0) {
           Collections.shuffle(faults, random);
         }
@@ -126,7 +158,6 @@ class RdmaFaultTest {
     }
     assertThat(readers).as("%s readers got an error", refused).hasPositiveValue();
     assertThat(hdfs.connections()).isPositive();
-    assertThat(hdfs.fallbacks()).isZero();
   }
 
   /** Each writes a file, others read, and a DataNode has its fault meanwhile. */
@@ -142,29 +173,49 @@ class RdmaFaultTest {
       others.add(threads.submit(() -> readUntil(written, fs, file)));
     }
     others.add(threads.submit(() -> readUntil(written, clients[0], new Written(old, 5 * MB + 77))));
-    RdmaNodeProcess victim = nodes.get(random.nextInt(NODES));
+    int victim = random.nextInt(NODES);
     Thread.sleep(random.nextInt(1500));
-    System.out.println(victim + " is " + fault);
-    if (fault == Fault.KILLED) {
-      victim.kill();
-    } else {
-      victim.suspend();
-      if (fault == Fault.PAUSED) {
-        Thread.sleep(200 + random.nextInt(1000));
-        victim.resume();
-      }
-    }
+    System.out.println(nodes.get(victim) + " is " + fault);
+    begin(fault, victim);
     await(writers);
-    if (fault == Fault.KILLED) {
-      victim.start();
-    } else if (fault == Fault.SUSPENDED) {
-      victim.resume();
-    }
+    end(fault, victim);
     written.set(true);
     await(others);
     awaitHealth(clients[0], files);
     for (Written file : files) {
       assertThat(read(clients[0], file.path, file.expected.length)).isEqualTo(file.expected);
+    }
+  }
+
+  private void begin(Fault fault, int node) throws Exception {
+    RdmaNodeProcess victim = nodes.get(node);
+    switch (fault) {
+      case KILLED:
+        victim.kill();
+        break;
+      case PAUSED:
+        victim.suspend();
+        Thread.sleep(200 + random.nextInt(1000));
+        victim.resume();
+        break;
+      case SUSPENDED:
+        victim.suspend();
+        break;
+      case FULL:
+        disks.get(node).fill();
+        break;
+      default:
+        throw new IllegalArgumentException(fault.toString());
+    }
+  }
+
+  private void end(Fault fault, int node) throws Exception {
+    if (fault == Fault.KILLED) {
+      nodes.get(node).start();
+    } else if (fault == Fault.SUSPENDED) {
+      nodes.get(node).resume();
+    } else if (fault == Fault.FULL) {
+      disks.get(node).empty();
     }
   }
 

@@ -5,11 +5,15 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.File;
 import java.io.IOException;
 import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.concurrent.TimeUnit;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 
@@ -70,6 +74,16 @@ final class RdmaNodeProcess {
     Field pid = process.getClass().getDeclaredField("pid");
     pid.setAccessible(true);
     assertThat(new ProcessBuilder("kill", "-" + name, pid.get(process).toString()).start().waitFor()).isZero();
+  }
+
+  /** Lines of its log in which the expression is found. */
+  long logged(String expression) {
+    Pattern wanted = Pattern.compile(expression);
+    try (Stream<String> lines = Files.lines(folder.resolve("log"), StandardCharsets.ISO_8859_1)) {
+      return lines.filter(line -> wanted.matcher(line).find()).count();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   /** For good, also if it is suspended. */

@@ -133,6 +133,13 @@ final class RdmaTestCluster implements AutoCloseable {
     return conf;
   }
 
+  /** Forced, and DataNodes have stages. */
+  static Configuration staged() {
+    Configuration conf = forced();
+    conf.setBoolean(RdmaStages.ENABLED, true);
+    return conf;
+  }
+
   /** Over shared memory if the other end can. */
   static Configuration on() {
     Configuration conf = off();
