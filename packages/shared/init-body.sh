@@ -13,8 +13,12 @@ last_words() {
     [ -r "$run/start.out" ] || { echo "    why is in $logs, which only root and $user may read"; return 0; }
     log=$(sed -n 's/^starting .*, logging to //p' "$run/start.out" | tail -n 1)
     {
-        # An exception stands below the line that announces it.
-        if [ -r "$log" ]; then tail -n 500 "$log" | grep -E -A 1 --no-group-separator ' (ERROR|FATAL) ' | tail -n 4; fi
+        # An exception stands below the line that announces it, and what it goes back to below that.
+        if [ -r "$log" ]; then
+            tail -n 500 "$log" | grep -E -A 1 --no-group-separator ' (ERROR|FATAL) ' | tail -n 4
+            tail -n 500 "$log" | awk '/ (ERROR|FATAL) / { trace = 1; cause = ""; next } /^[0-9]/ { trace = 0 }
+                trace && /^Caused by: / { cause = $0 } END { if (cause) print cause }'
+        fi
         if [ -n "$log" ] && [ -r "${log%.log}.out" ]; then grep '^Exception in ' "${log%.log}.out" | tail -n 2; fi
         grep -v '^starting ' "$run/start.out" | tail -n 3
     } | cut -c1-500 | sed 's/^/    /'

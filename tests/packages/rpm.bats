@@ -73,9 +73,12 @@ rpm_root() { HOME=$BATS_FILE_TMPDIR/home beside_root rpm --root "$ROOT" "$@"; }
 # package's scripts do must reach the daemons in there.
 beside_root() { nsenter --target "$(cat "$ROOT.pid")" --mount --pid --net --uts "$@"; }
 
-# dnf_root REPOSITORY... -- ARGUMENT...: dnf on the system, with no repository but these: ours as its howdah.repo has it,
+# dnf_root REPOSITORY... -- ARGUMENT...: dnf on the system, saying what matters only.
+dnf_root() { dnf_aloud "$@" --quiet; }
+
+# dnf_aloud REPOSITORY... -- ARGUMENT...: dnf on the system, as an administrator sees it, with no repository but these: ours as its howdah.repo has it,
 # signatures and all, and stubs.
-dnf_root() {
+dnf_aloud() {
     local repos=$BATS_FILE_TMPDIR/repos.d
     rm -rf "$repos"
     mkdir "$repos"
@@ -89,7 +92,7 @@ dnf_root() {
     done
     shift
     printf '[main]\ngpgcheck=1\ninstall_weak_deps=False\nkeepcache=0\n' >"$BATS_FILE_TMPDIR/dnf.conf"
-    HOME=$BATS_FILE_TMPDIR/home beside_root dnf -q -y -c "$BATS_FILE_TMPDIR/dnf.conf" --setopt=reposdir="$repos" --installroot="$ROOT" --releasever=1 "$@"
+    HOME=$BATS_FILE_TMPDIR/home beside_root dnf -y -c "$BATS_FILE_TMPDIR/dnf.conf" --setopt=reposdir="$repos" --installroot="$ROOT" --releasever=1 "$@"
 }
 
 @test "the packages are signed" {
@@ -193,6 +196,7 @@ refused_without_trace() {
 
 @test "a service that cannot start says why" {
     mistake_is_named datanode
+    unknown_host_is_named
     unformatted_is_named
 }
 
@@ -236,6 +240,18 @@ refused_without_trace() {
     data_is_right
     # One version of each jar: what the older packages had is gone.
     [ -z "$(in_root find /usr/lib/howdah -name '*.jar' -xtype l)" ]
+}
+
+@test "when a daemon cannot come up again, the upgrade is told of it and is whole" {
+    break_file /etc/hadoop/conf/core-site.xml
+    run dnf_aloud "$BATS_FILE_TMPDIR/made2/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- reinstall howdah-hadoop-nodemanager
+    mend_file /etc/hadoop/conf/core-site.xml
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *core-site.xml:* ]]
+    [[ $output == *'howdah-hadoop-nodemanager: it could not be restarted'* ]]
+    [ -z "$(rpm_root -V howdah-hadoop-nodemanager)" ]
+    in_root service howdah-hadoop-nodemanager start
 }
 
 @test "removal stops the daemons and leaves data and changed settings; a new installation finds them" {

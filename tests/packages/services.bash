@@ -31,19 +31,34 @@ mistake_is_named() {
     return "$failed"
 }
 
-# unformatted_is_named: what the NameNode finds out by itself, in its log and in its status, and nothing after a stop.
-unformatted_is_named() {
-    local log=/var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log
+# unknown_host_is_named: a host that nobody knows, where the NameNode is to listen: in its log and in its status.
+unknown_host_is_named() {
+    local failed=0
+    in_root cp /etc/hadoop/conf/core-site.xml /root/kept
+    in_root sed -i 's,hdfs://[^<]*,hdfs://nosuch.invalid:8020,' /etc/hadoop/conf/core-site.xml
+    named_in_log_and_status 'nosuch\.invalid.*Unresolved address' '*nosuch.invalid*Unresolved address*Caused by:*UnresolvedAddressException*' || failed=1
+    mend_file /etc/hadoop/conf/core-site.xml
+    return "$failed"
+}
+
+# named_in_log_and_status PATTERN WORDS: the NameNode ends by itself; its log has the pattern of grep, its status the words, a
+# pattern of the shell, and nothing after a stop.
+named_in_log_and_status() {
+    local log=/var/log/hadoop-hdfs/hadoop-hdfs-namenode-node.log status output
     in_root service howdah-hadoop-namenode start || true # it may live long enough to seem started: status decides below
     while in_root service howdah-hadoop-namenode status; do sleep 0.5; done
-    in_root grep -q 'does not exist' "$log" || return 1
+    in_root grep -q "$1" "$log" || return 1
     run in_root service howdah-hadoop-namenode status
     echo "$output"
-    [ "$status" -ne 0 ] && [[ $output == *'does not exist'*"$log"* ]] || return 1
+    # shellcheck disable=SC2053 # a pattern
+    [ "$status" -ne 0 ] && [[ $output == $2"$log"* ]] || return 1
     in_root service howdah-hadoop-namenode stop
     run in_root service howdah-hadoop-namenode status
     [ "$output" = 'howdah-hadoop-namenode is not running' ]
 }
+
+# unformatted_is_named: what the NameNode finds out by itself.
+unformatted_is_named() { named_in_log_and_status 'does not exist' '*does not exist*'; }
 
 # wrong_java_is_named: a Java 17 that somebody set for one service.
 wrong_java_is_named() {
