@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm proofs java dist stock demo test lint unit e2e e2e-slow conformance conformance-slow
+.PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit e2e e2e-slow conformance conformance-slow
 .PHONY: bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
@@ -51,6 +51,9 @@ e2e-slow: stock ## run them with those that take minutes
 
 rdma-vm: dist ## run the tests that need real verbs and uDAPL, in a virtual machine
 	@ci/rdma-vm-tests
+
+rdma-vm-jobs: dist ## run Hadoop's and Spark's own jobs in it over verbs and uDAPL, minutes each
+	@ci/rdma-vm-tests --jobs
 
 proofs: java ## run the engine's long proofs over verbs and uDAPL: sanitizers, valgrind, hundreds of faults and kills
 	@ci/rdma-vm-tests --proofs
