@@ -159,7 +159,6 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 
 @test "a service that cannot start says why" {
     mistake_is_named namenode
-    unknown_host_is_named
     unformatted_is_named
 }
 

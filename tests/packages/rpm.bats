@@ -76,8 +76,8 @@ beside_root() { nsenter --target "$(cat "$ROOT.pid")" --mount --pid --net --uts 
 # dnf_root REPOSITORY... -- ARGUMENT...: dnf on the system, saying what matters only.
 dnf_root() { dnf_aloud "$@" --quiet; }
 
-# dnf_aloud REPOSITORY... -- ARGUMENT...: dnf on the system, as an administrator sees it, with no repository but these: ours as its howdah.repo has it,
-# signatures and all, and stubs.
+# dnf_aloud REPOSITORY... -- ARGUMENT...: dnf on the system, as an administrator sees it, with no repository but these:
+# ours as its howdah.repo has it, signatures and all, and stubs.
 dnf_aloud() {
     local repos=$BATS_FILE_TMPDIR/repos.d
     rm -rf "$repos"
@@ -196,7 +196,6 @@ refused_without_trace() {
 
 @test "a service that cannot start says why" {
     mistake_is_named datanode
-    unknown_host_is_named
     unformatted_is_named
 }
 

@@ -31,16 +31,6 @@ mistake_is_named() {
     return "$failed"
 }
 
-# unknown_host_is_named: a host that nobody knows, where the NameNode is to listen: in its log and in its status.
-unknown_host_is_named() {
-    local failed=0
-    in_root cp /etc/hadoop/conf/core-site.xml /root/kept
-    in_root sed -i 's,hdfs://[^<]*,hdfs://nosuch.invalid:8020,' /etc/hadoop/conf/core-site.xml
-    named_in_log_and_status 'nosuch\.invalid.*Unresolved address' '*nosuch.invalid*Unresolved address*Caused by:*UnresolvedAddressException*' || failed=1
-    mend_file /etc/hadoop/conf/core-site.xml
-    return "$failed"
-}
-
 # named_in_log_and_status PATTERN WORDS: the NameNode ends by itself; its log has the pattern of grep, its status the words, a
 # pattern of the shell, and nothing after a stop.
 named_in_log_and_status() {
