@@ -270,8 +270,11 @@ int main(int argc, char **argv)
     int tcp[2], guards[PERF_VARIANTS][2], status = 0;
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage, stdout) < 0;
-    if (!parse(argc, argv, &plan))
+    if (!parse(argc, argv, &plan)) {
+        for (uint32_t v = 0; v < plan.variant_count; v++)
+            hd_conf_destroy(plan.variants[v].conf);
         return 2;
+    }
     ends_connect(tcp);
     for (uint32_t v = 0; v < plan.variant_count; v++)
         ends_connect(guards[v]);
