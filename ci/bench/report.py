@@ -12,6 +12,9 @@ import re
 import statistics
 import subprocess
 
+# From this share of the processors on, in percent, what others on the host do shows in the figures.
+MUCH_STOLEN = 2.0
+
 
 class Report:
     """Collects rows. Not thread-safe."""
@@ -25,6 +28,7 @@ class Report:
         )
         self.conditions = dict(machine(), **conditions)
         self.rows = []
+        self.ticks_before = processor_ticks()
 
     def add(self, measure, case, unit, better, ours, reference, reference_name=None, target=None, paired=False):
         """Adds a row from both sides' runs (lists of one figure a run); better is "lower" or "higher".
@@ -40,6 +44,7 @@ class Report:
         """Writes the JSON and, where matplotlib is installed, the plot; prints the table. Returns the JSON's path."""
         os.makedirs(self.folder, exist_ok=True)
         path = os.path.join(self.folder, self.name + ".json")
+        stolen = self.conditions["stolen_percent"] = stolen_percent(self.ticks_before, processor_ticks())
         document = {
             "name": self.name,
             "commit": self.commit,
@@ -52,6 +57,8 @@ class Report:
             file.write("\n")
         os.replace(path + ".new", path)
         print(table(self.rows))
+        if stolen >= MUCH_STOLEN:
+            print("the host kept %g %% of this machine's processor time: it is not a quiet machine, measure again" % stolen)
         plot(self.rows, self.name, os.path.join(self.folder, self.name + ".png"))
         return path
 
@@ -102,6 +109,19 @@ def machine():
         "in_vm": "hypervisor" in cpuinfo,
         "load_before": os.getloadavg()[0],
     }
+
+
+def processor_ticks():
+    """(stolen, all) ticks of all processors since the start: what the host of a virtual machine gave to others, and the sum."""
+    with open("/proc/stat") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]  # guest time, behind these, is in user time already
+    return ticks[7], sum(ticks)
+
+
+def stolen_percent(before, after):
+    """What share of the processors the host of a virtual machine kept between two readings of processor_ticks()."""
+    stolen, passed = (now - then for then, now in zip(before, after))
+    return round(100 * stolen / passed, 1) if passed else 0.0
 
 
 def jdk(java_home):

@@ -1,5 +1,9 @@
 """Tests of what benchmarks write."""
 
+import contextlib
+import io
+import json
+import tempfile
 import unittest
 
 import report
@@ -40,6 +44,25 @@ class RowTest(unittest.TestCase):
         self.assertEqual([True, False], [row["met"] for row in result.rows])
         self.assertEqual(["stock", "perftest"], [row["reference_name"] for row in result.rows])
         self.assertIn("2 MISSED", report.table(result.rows).splitlines()[2])
+
+    def test_what_the_host_kept_is_a_share_of_all_processors(self):
+        self.assertEqual(5.0, report.stolen_percent((10, 1000), (60, 2000)))
+        self.assertEqual(0.0, report.stolen_percent((10, 1000), (10, 1000)))
+        stolen, passed = report.processor_ticks()
+        self.assertLessEqual(stolen, passed)
+
+    def test_a_report_says_what_the_host_kept(self):
+        with tempfile.TemporaryDirectory() as folder:
+            result = report.Report("x", "stock", folder)
+            result.add("latency", "1 B", "us", "lower", [10], [20])
+            stolen, passed = report.processor_ticks()
+            result.ticks_before = (stolen - 1000, passed - 2000)
+            printed = io.StringIO()
+            with contextlib.redirect_stdout(printed):
+                path = result.write()
+            with open(path, encoding="utf-8") as file:
+                self.assertGreater(json.load(file)["conditions"]["stolen_percent"], report.MUCH_STOLEN)
+            self.assertIn("measure again", printed.getvalue())
 
 
 if __name__ == "__main__":
