@@ -52,7 +52,8 @@ def by_case(samples):
 
 def add_row(result, sides, value, measure, case, unit, better="lower", target=None):
     ours, reference = sides["ours"][value], sides["reference"][value]
-    result.add(measure, case, unit, better, ours, reference, target=target)
+    # Within a round both sides are measured one after the other by processes of the same age.
+    result.add(measure, case, unit, better, ours, reference, target=target, paired=True)
     return result.rows[-1]
 
 
@@ -88,6 +89,11 @@ def idle(samples):
         for sides in cases.values()
         for side, values in sides.items()
     }
+
+
+def most_stolen(samples):
+    """What the host kept of the processors, in percent, during the most disturbed of the measurements that count."""
+    return max(sample["values"]["stolen"] for sample in samples)
 
 
 def missed(rows):
@@ -147,6 +153,7 @@ def main():
     result = report.Report("rpc", "stock Hadoop 2.8.1", options.root, jdk=report.jdk(options.java_home))
     document = bench(options, more)
     samples = document["samples"]
+    result.stolen_from_kept = most_stolen(samples)
     result.conditions.update(document["conditions"], idle_ms_a_second=idle(samples))
     add_rows(result, samples)
     if not more:  # the whole benchmark

@@ -179,6 +179,7 @@ def main():
         add_rows(result, samples)
         lines += check_bound(conditions, samples)
         all_samples += samples
+    result.stolen_from_kept = max(sample["values"]["stolen"] for sample in all_samples)
     result.conditions["executors_together"] = [each["executors_together"] for each in result.conditions["passes"]]
     print(result.write())
     for line in shapes(all_samples):

@@ -57,12 +57,21 @@ class RowTest(unittest.TestCase):
             result.add("latency", "1 B", "us", "lower", [10], [20])
             stolen, passed = report.processor_ticks()
             result.ticks_before = (stolen - 1000, passed - 2000)
-            printed = io.StringIO()
-            with contextlib.redirect_stdout(printed):
-                path = result.write()
-            with open(path, encoding="utf-8") as file:
-                self.assertGreater(json.load(file)["conditions"]["stolen_percent"], report.MUCH_STOLEN)
-            self.assertIn("measure again", printed.getvalue())
+            conditions, printed = self.written(result)
+            self.assertGreater(conditions["stolen_percent"], report.MUCH_STOLEN)
+            self.assertIn("measure again", printed)
+            # Much of the run was disturbed, but none of what counts.
+            result.stolen_from_kept = 0.5
+            conditions, printed = self.written(result)
+            self.assertEqual(0.5, conditions["stolen_from_kept_percent"])
+            self.assertNotIn("measure again", printed)
+
+    def written(self, result):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            path = result.write()
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)["conditions"], printed.getvalue()
 
 
 if __name__ == "__main__":

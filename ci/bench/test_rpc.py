@@ -41,15 +41,22 @@ class RowsTest(unittest.TestCase):
         self.assertTrue(rows["load server cpu", "512 B 64/8"]["met"])
 
     def test_rounds_are_put_together(self):
-        rows = self.rows(both("type", 512, 1, 10, kind="text") + both("type", 512, 3, 30, kind="text"))
-        self.assertEqual(2, rows["type text", "512 B"]["runs"])
-        self.assertEqual(2, rows["type text", "512 B"]["ours"])
+        rounds = [(1, 10), (3, 30), (100, 400)]
+        rows = self.rows([part for times in rounds for part in both("type", 512, *times, kind="text")])
+        self.assertEqual(3, rows["type text", "512 B"]["runs"])
+        self.assertEqual(3, rows["type text", "512 B"]["ours"])
+        # Round by round: what slowed one of them down slowed both sides down.
+        self.assertEqual((10, "pairs"), tuple(rows["type text", "512 B"][key] for key in ("ratio", "ratio_of")))
 
     def test_the_run_without_warnings_is_a_row_without_target(self):
         result = report.Report("x", "stock", "/tmp")
         rpc.add_quiet(result, both("latency", 1 << 20, 1, 2) + both("idle", 0, 0, 0))
         self.assertEqual([("latency, no warning", "1 MB")], [(row["measure"], row["case"]) for row in result.rows])
         self.assertNotIn("target", result.rows[0])
+
+    def test_the_most_disturbed_of_what_counts_is_told(self):
+        samples = [sample("ours", "latency", 1, stolen=0.4), sample("reference", "latency", 1, stolen=3.5)]
+        self.assertEqual(3.5, rpc.most_stolen(samples))
 
     def test_idle_is_in_milliseconds(self):
         shown = rpc.idle([sample("ours", "idle", 0, cpuClient=1500.0, cpuServer=0.0)])

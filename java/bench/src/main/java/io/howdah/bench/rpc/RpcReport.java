@@ -3,6 +3,7 @@ package io.howdah.bench.rpc;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonElement;
 import com.google.gson.JsonObject;
+import io.howdah.bench.Undisturbed;
 import io.howdah.bench.rpc.Sample.Case;
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.IntStream;
 
 /** What a run of the RPC benchmark saw: as a table, and as JSON. Not thread-safe. */
 final class RpcReport {
@@ -29,6 +31,8 @@ final class RpcReport {
   private final Map<String, Object> conditions;
   private List<Sample> samples = new ArrayList<>();
   private Map<String, JsonObject> profiles = new LinkedHashMap<>();
+  private int again;
+  private int disturbed;
 
   RpcReport(RpcPlan plan, RpcBench.Transport transport, Map<String, Object> conditions) {
     this.plan = plan;
@@ -40,6 +44,10 @@ final class RpcReport {
     samples = run.samples();
     profiles = run.profiles();
     conditions.put("rounds", plan.rounds);
+    again = run.undisturbed().again();
+    disturbed = run.undisturbed().disturbed();
+    conditions.put("measured_again", again);
+    conditions.put("disturbed", disturbed);
     conditions.put("jvm_options", plan.jvmOptions);
     conditions.put("transport", transport.toString());
     conditions.put("server", plan.remote != null ? plan.remote : "on this host, " + plan.address);
@@ -82,7 +90,10 @@ final class RpcReport {
 
   /** The median over the rounds; NaN if there is none. */
   double median(String side, Case what, String value) {
-    double[] values = rounds(side, what, value);
+    return median(rounds(side, what, value));
+  }
+
+  private static double median(double[] values) {
     Arrays.sort(values);
     int middle = values.length / 2;
     if (values.length == 0) {
@@ -107,6 +118,7 @@ final class RpcReport {
     printLatency(out, "Types", cases, "type");
     printLoad(out, cases);
     printIdle(out, cases);
+    printDisturbances(out);
     profiles.forEach((name, profile) -> printProfile(out, name, profile));
   }
 
@@ -145,10 +157,18 @@ final class RpcReport {
     }
     StringBuilder line = new StringBuilder("           ours is better by");
     for (String value : values) {
-      double ratio = median("reference", what, value) / median("ours", what, value);
+      double ratio = ratio(what, value);
       line.append(String.format(Locale.ROOT, " %.2f (%s)", value.equals("rate") ? 1 / ratio : ratio, value));
     }
     out.println(line);
+  }
+
+  /** How many times less ours is, the median of the rounds: both sides of a round are measured one after the other. */
+  double ratio(Case what, String value) {
+    double[] ours = rounds("ours", what, value);
+    double[] reference = rounds("reference", what, value);
+    return median(IntStream.range(0, Math.min(ours.length, reference.length))
+        .mapToDouble(round -> reference[round] / ours[round]).toArray());
   }
 
   private void printLoad(PrintStream out, List<Case> cases) {
@@ -180,6 +200,13 @@ final class RpcReport {
               + "a second%n", side, median(side, what, "cpuClient") / 1e3, median(side, what, "cpuServer") / 1e3);
         }
       }
+    }
+  }
+
+  private void printDisturbances(PrintStream out) {
+    if (again + disturbed > 0) {
+      out.printf(Locale.ROOT, "%nWhile the host kept %.0f %% of the processors or more: %d measurements were made "
+          + "again, %d were kept all the same%n", Undisturbed.MUCH, again, disturbed);
     }
   }
 
@@ -223,6 +250,7 @@ final class RpcReport {
     units.put("cpuServer", "us a call; idle: us a second");
     units.put("heapClient", "bytes allocated a call");
     units.put("heapServer", "bytes allocated a call");
+    units.put("stolen", "% of the processors, kept by the host");
     units.put("engine", "bytes sent and received by the engines of both ends a call");
     return units;
   }

@@ -1,6 +1,7 @@
 package io.howdah.bench.rpc;
 
 import com.google.gson.JsonObject;
+import io.howdah.bench.Undisturbed;
 import io.howdah.bench.rpc.Sample.Case;
 import java.io.PrintStream;
 import java.util.ArrayList;
@@ -13,8 +14,8 @@ import java.util.Map;
 /**
  * Measures each case on each side in each round. The processes of a round are fresh, so that the luck of one
  * compilation by the JVM counts for one round only; within a round those of both sides live side by side and are
- * measured in turn, case by case, in an order that changes, so that a disturbance of the machine meets both. For one
- * thread.
+ * measured in turn, case by case, in an order that changes, so that a disturbance of the machine meets both; a case
+ * that the host of a virtual machine disturbed is measured again, on both sides. For one thread.
  */
 final class RpcRounds {
   private static final int PROFILE_TOP = 12;
@@ -24,6 +25,7 @@ final class RpcRounds {
   private final RpcPlan plan;
   private final List<Side> sides;
   private final PrintStream progress;
+  private final Undisturbed undisturbed;
   private final List<Sample> samples = new ArrayList<>();
   private final Map<String, JsonObject> about = new LinkedHashMap<>();
   private final Map<String, JsonObject> profiles = new LinkedHashMap<>();
@@ -33,10 +35,17 @@ final class RpcRounds {
     this.plan = plan;
     this.sides = sides;
     this.progress = progress;
+    // As many again as there are at all: at worst a run takes twice its time.
+    undisturbed = new Undisturbed(plan.rounds * cases(plan).size());
   }
 
   List<Sample> samples() {
     return samples;
+  }
+
+  /** What was measured again, and what was disturbed all the same. */
+  Undisturbed undisturbed() {
+    return undisturbed;
   }
 
   /** Versions and options of each side's processes. */
@@ -76,9 +85,7 @@ final class RpcRounds {
       try {
         order.forEach(Side::start);
         for (Case what : cases(plan)) {
-          for (Side side : order()) {
-            samples.add(measure(side, round, what));
-          }
+          samples.addAll(measure(round, what));
         }
         if (round == plan.rounds && plan.profile) {
           profile();
@@ -87,7 +94,8 @@ final class RpcRounds {
       } finally {
         order.forEach(Side::close);
       }
-      progress.printf(Locale.ROOT, "round %d of %d, %.0f s%n", round, plan.rounds, (System.nanoTime() - started) / 1e9);
+      progress.printf(Locale.ROOT, "round %d of %d, %.0f s, %d measured again%n", round, plan.rounds,
+          (System.nanoTime() - started) / 1e9, undisturbed.again());
     }
   }
 
@@ -96,6 +104,18 @@ final class RpcRounds {
     List<Side> order = new ArrayList<>(sides);
     Collections.rotate(order, turn++);
     return order;
+  }
+
+  private List<Sample> measure(int round, Case what) throws InterruptedException {
+    List<Sample> both = undisturbed.measure(() -> {
+      List<Sample> attempt = new ArrayList<>();
+      for (Side side : order()) {
+        attempt.add(measure(side, round, what));
+      }
+      return attempt;
+    });
+    both.forEach(sample -> sample.values.put("stolen", undisturbed.stolen()));
+    return both;
   }
 
   private Sample measure(Side side, int round, Case what) throws InterruptedException {

@@ -18,7 +18,8 @@ final class Sample {
   /**
    * Times in microseconds (mean, p50 ...), count, rate (calls a second), cpuClient and cpuServer (us a call),
    * heapClient and heapServer (bytes a call), engine (bytes that the engines of both processes sent and received,
-   * a call).
+   * a call), stolen (what the host of a virtual machine kept of the processors, in percent, while this and the other
+   * side's were measured).
    */
   final Map<String, Double> values = new TreeMap<>();
 

@@ -106,7 +106,7 @@ public final class SparkBench implements Callable<Integer> {
   private boolean help;
 
   @Override
-  public Integer call() throws IOException {
+  public Integer call() throws IOException, InterruptedException {
     File home = new File(System.getProperty("howdah.home"));
     SparkPlan plan = plan(home);
     List<SparkSide> sides = Arrays.asList(engine(home), reference(home));
@@ -119,6 +119,8 @@ public final class SparkBench implements Callable<Integer> {
     System.err.printf("%d rounds of %d jobs; GroupBy and SortBy move %.0f MB%n", rounds,
         plan.jobs.size() * executors.size() * sides.size(), plan.shuffledMegabytes());
     run.run();
+    conditions.put("run_again", run.undisturbed().again());
+    conditions.put("disturbed", run.undisturbed().disturbed());
     SparkReport report = new SparkReport(plan, sides, conditions, run.samples());
     report.print(System.out);
     if (json != null) {

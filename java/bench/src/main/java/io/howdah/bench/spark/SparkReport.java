@@ -34,6 +34,7 @@ final class SparkReport {
     units.put("moversHeapMb", "the same of the threads that move blocks, Netty's and the engine's, without tasks");
     units.put("rssMb", "MB, the most that an executor had resident, its shared memory with it");
     units.put("pinnedMb", "MB of registered memory of an executor after the job, the most of all");
+    units.put("stolen", "% of the processors, kept by the host while both sides ran the job");
     units.put("remoteMb", "MB of shuffled blocks from other executors");
     units.put("remoteBlocks", "shuffled blocks from other executors");
     units.put("localMb", "MB of shuffled blocks from the same executor");

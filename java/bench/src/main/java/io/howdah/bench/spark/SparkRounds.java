@@ -1,5 +1,6 @@
 package io.howdah.bench.spark;
 
+import io.howdah.bench.Undisturbed;
 import io.howdah.bench.rpc.BenchException;
 import java.io.IOException;
 import java.io.PrintStream;
@@ -14,12 +15,13 @@ import java.util.Map;
 /**
  * Runs each job on each side in each round. Both sides' clusters stand side by side, each with one application that
  * stays; a job runs on the one and then on the other, in an order that changes from round to round, and all runs have
- * to find the same. For one thread.
+ * to find the same. What the host of a virtual machine disturbed is run again, on both sides. For one thread.
  */
 final class SparkRounds {
   private final SparkPlan plan;
   private final List<SparkSide> sides;
   private final PrintStream progress;
+  private final Undisturbed undisturbed;
   private final List<SparkSample> samples = new ArrayList<>();
   /** The first run of each job, of whichever side. */
   private final Map<String, SparkSample> found = new HashMap<>();
@@ -29,13 +31,20 @@ final class SparkRounds {
     this.plan = plan;
     this.sides = sides;
     this.progress = progress;
+    // As many again as there are at all: at worst a run takes twice its time.
+    undisturbed = new Undisturbed(plan.rounds * plan.executors.size() * plan.jobs.size());
   }
 
   List<SparkSample> samples() {
     return samples;
   }
 
-  void run() throws IOException {
+  /** What was run again, and what was disturbed all the same. */
+  Undisturbed undisturbed() {
+    return undisturbed;
+  }
+
+  void run() throws IOException, InterruptedException {
     Thread atExit = new Thread(this::stop, "end of the clusters");
     Runtime.getRuntime().addShutdownHook(atExit);
     for (int executors : plan.executors) {
@@ -54,7 +63,7 @@ final class SparkRounds {
     return cluster;
   }
 
-  private void shape(int executors) throws IOException {
+  private void shape(int executors) throws IOException, InterruptedException {
     boolean whole = false;
     try {
       Map<SparkSide, SparkApplication> applications = new HashMap<>();
@@ -88,23 +97,35 @@ final class SparkRounds {
   }
 
   /** Round 0 loads classes, compiles and brings files into memory; it counts for results alone. */
-  private void round(int round, int executors, Map<SparkSide, SparkApplication> applications) throws IOException {
+  private void round(int round, int executors, Map<SparkSide, SparkApplication> applications)
+      throws IOException, InterruptedException {
     int number = 0;
     for (String job : plan.jobs) {
       List<SparkSide> order = new ArrayList<>(sides);
       Collections.rotate(order, round + number++);
-      for (SparkSide side : order) {
-        SparkSample sample = new SparkSample(side.name, round, job, executors);
-        applications.get(side).run(sample);
-        check(side, sample);
-        if (round > 0) {
-          samples.add(sample);
-        }
-        progress.printf(Locale.ROOT, "%s, %s: %.2f s, tasks waited %.2f s for blocks%n",
-            round == 0 ? "warming up" : "round " + round + " of " + plan.rounds, sample, sample.value("seconds"),
-            sample.value("wait"));
+      if (round == 0) {
+        both(round, job, executors, order, applications);
+        continue;
       }
+      List<SparkSample> both = undisturbed.measure(() -> both(round, job, executors, order, applications));
+      both.forEach(sample -> sample.values.put("stolen", undisturbed.stolen()));
+      samples.addAll(both);
     }
+  }
+
+  private List<SparkSample> both(int round, String job, int executors, List<SparkSide> order,
+      Map<SparkSide, SparkApplication> applications) throws IOException {
+    List<SparkSample> both = new ArrayList<>();
+    for (SparkSide side : order) {
+      SparkSample sample = new SparkSample(side.name, round, job, executors);
+      applications.get(side).run(sample);
+      check(side, sample);
+      both.add(sample);
+      progress.printf(Locale.ROOT, "%s, %s: %.2f s, tasks waited %.2f s for blocks%n",
+          round == 0 ? "warming up" : "round " + round + " of " + plan.rounds, sample, sample.value("seconds"),
+          sample.value("wait"));
+    }
+    return both;
   }
 
   private void check(SparkSide side, SparkSample sample) {

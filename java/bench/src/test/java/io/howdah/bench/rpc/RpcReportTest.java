@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Test;
 
 class RpcReportTest {
   private final RpcPlan plan = new RpcPlan();
-  private final RpcRounds run = new RpcRounds(plan, Collections.emptyList(), System.err);
+  private RpcRounds run;
 
   private RpcReport report() {
     plan.rounds = 3;
@@ -22,6 +22,7 @@ class RpcReportTest {
     plan.handlers = Arrays.asList(8, 16);
     plan.clients = Arrays.asList(1, 64);
     plan.loadSizes = Collections.singletonList(512);
+    run = new RpcRounds(plan, Collections.emptyList(), System.err);
     for (Case what : RpcRounds.cases(plan)) {
       for (int round = 1; round <= plan.rounds; round++) {
         add("ours", what, round, 10 * round);
@@ -69,6 +70,19 @@ class RpcReportTest {
   }
 
   @Test
+  void theRatioIsOfRoundsThatBelongTogether() {
+    RpcReport report = report();
+    Case what = new Case("latency", plan.type, 99, 1, 8);
+    add("ours", what, 1, 10);
+    add("ours", what, 2, 100);
+    add("ours", what, 3, 20);
+    add("reference", what, 1, 30);
+    add("reference", what, 2, 300);
+    add("reference", what, 3, 90);
+    assertThat(report.ratio(what, "mean")).isEqualTo(3);
+  }
+
+  @Test
   void handlersBesidesTheFirstAreMeasuredWithTheMostClients() {
     report();
     assertThat(RpcRounds.cases(plan)).extracting(Case::toString).contains(
@@ -88,7 +102,8 @@ class RpcReportTest {
   @Test
   void jsonAndPageHoldEverything() {
     RpcReport report = report();
-    assertThat(report.json()).contains("\"calls_a_round\"").contains("\"1048576 B\": 1024").contains("\"round\": 3");
+    assertThat(report.json()).contains("\"calls_a_round\"").contains("\"1048576 B\": 1024").contains("\"round\": 3")
+        .contains("\"measured_again\": 0");
     assertThat(new RpcPage(report).html()).contains("<svg").contains("Mean round trip of 1 B by round")
         .doesNotContain("http");
   }
