@@ -6,6 +6,7 @@ it is by default there are its variants: all replicas at once, and stages on Dat
 """
 
 import argparse
+import functools
 import json
 import os
 import re
@@ -171,15 +172,18 @@ def main():
         cluster="3 DataNodes, replication 3, one machine",
         size=options.size,
     )
+    undisturbed = report.Undisturbed(2, options.rounds * len(media))
     for medium in media:
         seen = {}
         order = sides_of(trees, variants)
         for number in range(options.rounds):
             for name, tree, extra in order if number % 2 == 0 else order[::-1]:
-                for case, (unit, better, value) in measure(tree, extra, options, medium).items():
+                figures = undisturbed.measure(functools.partial(measure, tree, extra, options, medium))
+                for case, (unit, better, value) in figures.items():
                     seen.setdefault((case, unit, better), {}).setdefault(name, []).append(value)
                 print("%s, round %d of %d, %s" % (medium, number + 1, options.rounds, name), flush=True)
         add_rows(result, seen, medium, variants)
+    undisturbed.tell(result)
     print(result.write())
     return 0 if all(row.get("met", True) for row in result.rows) else 1
 

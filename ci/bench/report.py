@@ -11,6 +11,7 @@ import os
 import re
 import statistics
 import subprocess
+import time
 
 # From this share of the processors on, in percent, what others on the host do shows in the figures.
 MUCH_STOLEN = 2.0
@@ -65,6 +66,43 @@ class Report:
             print("the host kept %g %% of this machine's processor time: it is not a quiet machine, measure again" % stolen)
         plot(self.rows, self.name, os.path.join(self.folder, self.name + ".png"))
         return path
+
+
+class Undisturbed:
+    """Measures again what the host of a virtual machine disturbed, as java/bench's Undisturbed does.
+
+    Of all attempts the one counts that was stolen from least, whatever it measured. Not thread-safe.
+    """
+
+    def __init__(self, most_again, budget, ticks=None, pause=3):
+        """most_again: attempts after the first one; budget: of these in all; pause: seconds between attempts."""
+        self.most_again, self.budget, self.pause = most_again, budget, pause
+        self.ticks = ticks or processor_ticks
+        self.again = 0
+        self.shares = []
+
+    def measure(self, run):
+        """Calls run() at least once; returns what the least disturbed call returned."""
+        kept = least = None
+        for attempt in range(self.most_again + 1):
+            if attempt:
+                self.again += 1
+                time.sleep(self.pause)
+            before = self.ticks()
+            measured = run()
+            share = stolen_percent(before, self.ticks())
+            if least is None or share < least:
+                kept, least = measured, share
+            if least < MUCH_STOLEN or self.again >= self.budget:
+                break
+        self.shares.append(least)
+        return kept
+
+    def tell(self, result):
+        """Leaves in a report how often was measured again, and what was stolen from what counts."""
+        result.stolen_from_kept = max(self.shares)
+        disturbed = sum(share >= MUCH_STOLEN for share in self.shares)
+        result.conditions.update(measured_again=self.again, disturbed=disturbed)
 
 
 def make_row(measure, case, unit, better, ours, reference, reference_name, paired=False):

@@ -74,5 +74,38 @@ class RowTest(unittest.TestCase):
             return json.load(file)["conditions"], printed.getvalue()
 
 
+class UndisturbedTest(unittest.TestCase):
+    def measure(self, undisturbed, *shares):
+        """Returns the number of the attempt that counts, when each takes 100 ticks and this share of them is stolen."""
+        stolen, passed, attempt = 0, 0, 0
+
+        def run():
+            nonlocal stolen, passed, attempt
+            stolen, passed, attempt = stolen + shares[attempt], passed + 100, attempt + 1
+            return attempt
+
+        undisturbed.ticks = lambda: (stolen, passed)
+        return undisturbed.measure(run)
+
+    def test_what_was_disturbed_is_measured_again(self):
+        undisturbed = report.Undisturbed(3, 10, pause=0)
+        self.assertEqual(1, self.measure(undisturbed, 1))
+        self.assertEqual(3, self.measure(undisturbed, 60, 2, 0))
+        result = report.Report("x", "stock", "/tmp")
+        undisturbed.tell(result)
+        self.assertEqual(1, result.stolen_from_kept)
+        self.assertEqual((2, 0), (result.conditions["measured_again"], result.conditions["disturbed"]))
+
+    def test_the_least_disturbed_counts_where_none_is_quiet(self):
+        undisturbed = report.Undisturbed(2, 3, pause=0)
+        self.assertEqual(2, self.measure(undisturbed, 60, 20, 30))
+        # What is left of the budget is one more.
+        self.assertEqual(2, self.measure(undisturbed, 60, 50))
+        self.assertEqual(1, self.measure(undisturbed, 70))
+        result = report.Report("x", "stock", "/tmp")
+        undisturbed.tell(result)
+        self.assertEqual((3, 3), (result.conditions["measured_again"], result.conditions["disturbed"]))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -187,11 +187,15 @@ static jlong streamOpen(JNIEnv *env, jclass class, jlong link, jstring service)
     return err ? err : hd_handle(stream);
 }
 
-static jint streamConfigure(JNIEnv *env, jclass class, jlong stream, jlong queue, jlong user, jint protocol)
+static jint streamConfigure(JNIEnv *env, jclass class, jlong stream, jlong queue, jlong user, jint protocol,
+                            jboolean deferred)
 {
     (void)env, (void)class;
-    struct hd_stream_params params = {
-        .size = sizeof(params), .queue = hd_at(queue), .user = (uint64_t)user, .protocol = (enum hd_protocol)protocol};
+    struct hd_stream_params params = {.size = sizeof(params),
+                                      .queue = hd_at(queue),
+                                      .user = (uint64_t)user,
+                                      .protocol = (enum hd_protocol)protocol,
+                                      .deferred = deferred};
     return hd_stream_configure(hd_at(stream), &params);
 }
 
@@ -223,6 +227,28 @@ static jint read_(JNIEnv *env, jclass class, jlong stream, jlong data, jint leng
     return (jint)hd_read(hd_at(stream), hd_at(data), (size_t)length, timeout);
 }
 
+struct array_region {
+    JNIEnv *env;
+    jbyteArray array;
+    jint offset;
+};
+
+/* Not by a critical region: collectors wait for these, and threads that allocate for the collectors. */
+static void copy_to_array(void *arg, size_t at, const void *from, size_t length)
+{
+    struct array_region *region = arg;
+    (*region->env)->SetByteArrayRegion(region->env, region->array, region->offset + (jint)at, (jint)length, from);
+}
+
+/* What can be read without waiting, into an array; its bounds were checked. */
+static jint readArray(JNIEnv *env, jclass class, jlong stream, jbyteArray array, jint offset, jint length)
+{
+    (void)class;
+    struct array_region region = {env, array, offset};
+    struct hd_copier copier = {copy_to_array, &region};
+    return (jint)hd_read_through(hd_at(stream), &copier, (size_t)length, 0);
+}
+
 static jint write_(JNIEnv *env, jclass class, jlong stream, jlong data, jint length, jlong timeout)
 {
     (void)env, (void)class;
@@ -233,6 +259,12 @@ static jlong available(JNIEnv *env, jclass class, jlong stream)
 {
     (void)env, (void)class;
     return (jlong)hd_available(hd_at(stream));
+}
+
+static jlong offered(JNIEnv *env, jclass class, jlong stream)
+{
+    (void)env, (void)class;
+    return (jlong)hd_offered(hd_at(stream));
 }
 
 static jint streamFinish(JNIEnv *env, jclass class, jlong stream)
@@ -273,13 +305,15 @@ static const JNINativeMethod methods[] = {
     HD_JNI_METHOD(linkTransport, "(J)" STRING),
     HD_JNI_METHOD(linkOf, "(JJ)J"),
     HD_JNI_METHOD(streamOpen, "(J" STRING ")J"),
-    HD_JNI_METHOD(streamConfigure, "(JJJI)I"),
+    HD_JNI_METHOD(streamConfigure, "(JJJIZ)I"),
     HD_JNI_NAMED(send, "(JJIJ)I"),
     HD_JNI_METHOD(sendBuf, "(JJIIJ)I"),
     HD_JNI_NAMED(recv, "(JJJ)J"),
     HD_JNI_NAMED(read, "(JJIJ)I"),
+    HD_JNI_METHOD(readArray, "(J[BII)I"),
     HD_JNI_NAMED(write, "(JJIJ)I"),
     HD_JNI_METHOD(available, "(J)J"),
+    HD_JNI_METHOD(offered, "(J)J"),
     HD_JNI_METHOD(streamFinish, "(J)I"),
     HD_JNI_METHOD(streamWake, "(J)V"),
     HD_JNI_METHOD(streamClose, "(J)V"),

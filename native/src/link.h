@@ -116,8 +116,9 @@ struct hd_msg {
     struct hd_msg *next;
     hd_buf *buf; /* NULL until a rendezvous has one */
     size_t length;
-    struct hd_rndv *rndv; /* under way; NULL: ready */
-    bool rendezvous;      /* came by one: its bytes did not count against the window */
+    struct hd_rndv *rndv;  /* under way; NULL: ready */
+    struct hd_rndv *offer; /* its bytes are in the peer's memory until somebody reads them: ready, too */
+    bool rendezvous;       /* came by one: its bytes did not count against the window */
 };
 
 struct hd_stream {
@@ -127,9 +128,11 @@ struct hd_stream {
     bool by_peer, in_table;
     char service[HD_SERVICE_MAX + 1];
     enum hd_protocol protocol;
+    bool deferred;
 
     struct hd_msg *rx_first, **rx_last;
     size_t rx_offset;            /* taken of the first message */
+    bool taking;                 /* a reader copies of it, without the lock: the others wait */
     size_t rx_ready_bytes;       /* of messages that are ready, for hd_available() */
     size_t rx_held;              /* bytes of buffers held for messages of the queue, rendezvous only */
     int64_t rx_window, rx_taken; /* what the peer may still send; what we took and did not tell */
@@ -325,6 +328,14 @@ int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, 
 void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv);
 /* Receiver: refuses the transfer before it began. */
 void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error);
+/* Receiver: whether it may stay in the peer's memory until hd_rndv_take(). */
+bool hd_rndv_can_stay(const struct hd_link *link, const struct hd_rndv *rndv);
+/* Receiver: gives a piece of what stayed to a copier, as its bytes from `at`. Drops the lock meanwhile; the caller sees
+ * to it that the transfer stays. The link may be lost afterwards. */
+void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, const struct hd_copier *copier, size_t at,
+                  size_t length);
+/* Receiver: all of it was taken. */
+void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv);
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts);
 int hd_rndv_on_frag(struct hd_link *link, uint32_t handle, uint64_t offset, const void *payload, size_t length);
 int hd_rndv_on_done(struct hd_link *link, uint32_t handle);

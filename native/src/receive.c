@@ -118,6 +118,8 @@ void hd_stream_start_rndvs(struct hd_stream *stream)
 {
     size_t held = 0;
     for (struct hd_msg *msg = stream->rx_first; msg; msg = msg->next) {
+        if (msg->offer) /* takes no memory of ours */
+            continue;
         if (msg != stream->rx_first && held + msg->length > stream->link->mine.window)
             return;
         held += msg->length;
@@ -152,11 +154,16 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
         hd_link_doom(link, -ECONNRESET, "out of memory");
         return 0;
     }
-    msg->rndv = rndv;
     msg->rendezvous = true;
     rndv->msg = msg;
     rndv->stream = stream;
-    hd_stream_start_rndvs(stream);
+    if (stream->deferred && hd_rndv_can_stay(link, rndv)) {
+        msg->offer = rndv;
+        hd_stream_message_ready(stream, msg);
+    } else {
+        msg->rndv = rndv;
+        hd_stream_start_rndvs(stream);
+    }
     return 0;
 }
 
@@ -214,11 +221,16 @@ static void took(struct hd_stream *stream, size_t bytes)
     stream->rx_taken = 0;
 }
 
+static bool first_is_ready(const struct hd_stream *stream)
+{
+    return stream->rx_first && !stream->rx_first->rndv && !stream->taking;
+}
+
 static int wait_readable(struct hd_stream *stream, void *arg)
 {
     (void)arg;
     if (stream->rx_first)
-        return !stream->rx_first->rndv;
+        return first_is_ready(stream);
     if (stream->remote_finished)
         return 1;
     return hd_stream_is_lost(stream) || stream->remote_error ? hd_stream_failure(stream) : 0;
@@ -227,8 +239,7 @@ static int wait_readable(struct hd_stream *stream, void *arg)
 /* Under the lock: 0 with a message at the front, 1 at the end, or an error. */
 static int await_message(struct hd_stream *stream, struct hd_patience *patience)
 {
-    bool ready = stream->rx_first && !stream->rx_first->rndv;
-    int err = ready ? 0 : hd_stream_wait(stream, wait_readable, NULL, patience);
+    int err = first_is_ready(stream) ? 0 : hd_stream_wait(stream, wait_readable, NULL, patience);
     if (err == -EAGAIN)
         stream->readable_wanted = true;
     return err ? err : stream->rx_first ? 0 : 1;
@@ -245,12 +256,24 @@ static void finish_first(struct hd_stream *stream)
         hd_stream_start_rndvs(stream);
 }
 
+/* What the peer offered is wanted in a buffer: an ordinary transfer. */
+static void move_first(struct hd_stream *stream)
+{
+    struct hd_msg *msg = stream->rx_first;
+    msg->rndv = msg->offer;
+    msg->offer = NULL;
+    stream->rx_ready_bytes -= msg->length - stream->rx_offset;
+    hd_stream_start_rndvs(stream);
+}
+
 int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
 {
     hd_enter(stream->link->engine);
     struct hd_patience patience = hd_patience(timeout);
     hd_link_lock(stream->link);
-    int err = await_message(stream, &patience);
+    int err;
+    while ((err = await_message(stream, &patience)) == 0 && stream->rx_first->offer)
+        move_first(stream);
     if (!err) {
         struct hd_msg *msg = stream->rx_first;
         hd_buf *buf = msg->buf;
@@ -264,30 +287,78 @@ int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
     return err;
 }
 
+/* Copies of the first message. @return 0 or why the stream was lost meanwhile */
+static int take(struct hd_stream *stream, const struct hd_copier *copier, size_t at, size_t length)
+{
+    struct hd_link *link = stream->link;
+    struct hd_msg *msg = stream->rx_first;
+    if (!msg->offer) {
+        copier->copy(copier->arg, at, msg->buf->data + stream->rx_offset, length);
+        return 0;
+    }
+    stream->taking = true;
+    hd_rndv_take(link, msg->offer, stream->rx_offset, copier, at, length);
+    stream->taking = false;
+    if (stream->sleepers)
+        hd_stream_notify(stream);
+    return hd_link_usable(link) ? 0 : hd_stream_failure(stream);
+}
+
+/* All of the first message was read. */
+static void drop_read(struct hd_stream *stream)
+{
+    hd_buf *buf = stream->rx_first->buf;
+    if (stream->rx_first->offer)
+        hd_rndv_taken(stream->link, stream->rx_first->offer);
+    finish_first(stream);
+    hd_buf_unref(buf);
+}
+
+static void copy_to_memory(void *arg, size_t at, const void *from, size_t length)
+{
+    memcpy((char *)arg + at, from, length);
+}
+
 ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout)
+{
+    struct hd_copier copier = {.copy = copy_to_memory, .arg = data};
+    return hd_read_through(stream, &copier, length, timeout);
+}
+
+ssize_t hd_read_through(hd_stream *stream, const struct hd_copier *copier, size_t length, int64_t timeout)
 {
     hd_enter(stream->link->engine);
     if (length == 0)
         return 0;
     struct hd_patience patience = hd_patience(timeout), none = hd_patience(0);
-    size_t done = 0;
+    size_t done = 0, chunk = stream->link->engine->conf.chunk_size;
     int err;
     hd_link_lock(stream->link);
     while (done < length && (err = await_message(stream, done ? &none : &patience)) == 0) {
         struct hd_msg *msg = stream->rx_first;
         size_t left = msg->length - stream->rx_offset, n = left < length - done ? left : length - done;
-        memcpy((char *)data + done, msg->buf->data + stream->rx_offset, n);
+        if (msg->offer && n > chunk)
+            n = chunk;
+        err = take(stream, copier, done, n);
+        if (err)
+            break;
         done += n;
         stream->rx_offset += n;
         stream->rx_ready_bytes -= n;
-        if (stream->rx_offset == msg->length) {
-            hd_buf *buf = msg->buf;
-            finish_first(stream);
-            hd_buf_unref(buf);
-        }
+        if (stream->rx_offset == msg->length)
+            drop_read(stream);
     }
     hd_link_unlock(stream->link);
     return done ? (ssize_t)done : err < 0 ? err : 0;
+}
+
+size_t hd_offered(hd_stream *stream)
+{
+    hd_link_lock(stream->link);
+    const struct hd_msg *msg = stream->rx_first;
+    size_t bytes = msg && msg->offer ? msg->length - stream->rx_offset : 0;
+    hd_link_unlock(stream->link);
+    return bytes;
 }
 
 size_t hd_available(hd_stream *stream)

@@ -104,6 +104,12 @@ static void issue(struct hd_link *link, struct hd_rndv *rndv)
 
 static void chunk_done(struct hd_link *link, struct hd_op *op, int status);
 
+static void access_failed(struct hd_link *link, int status)
+{
+    hd_link_doom(link, status == -EPROTO ? status : -ECONNRESET, "remote memory access failed: %s",
+                 status == -EIO ? "transport error" : hd_last_error());
+}
+
 void hd_rndv_op_done(void *arg, uint64_t cookie, int status)
 {
     struct hd_link *link = arg;
@@ -334,6 +340,33 @@ void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error)
     hd_rndv_free(link, rndv);
 }
 
+bool hd_rndv_can_stay(const struct hd_link *link, const struct hd_rndv *rndv)
+{
+    return rndv->mode == -HD_MODE_READ && (link->ep->caps & HD_CAP_SYNC);
+}
+
+void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, const struct hd_copier *copier, size_t at,
+                  size_t length)
+{
+    struct hd_ep *ep = link->ep;
+    struct hd_rma rma = {
+        .copier = copier, .offset = at, .length = length, .key = rndv->key, .address = rndv->address + offset};
+    link->copying++;
+    hd_link_release(link);
+    int err = ep->ops->get(ep, &rma);
+    hd_lock(&link->lock);
+    link->copying--;
+    if (err)
+        access_failed(link, err);
+}
+
+void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv)
+{
+    hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
+    link->tally.bytes_received += rndv->length;
+    hd_rndv_free(link, rndv);
+}
+
 /* All bytes are here. */
 static void received(struct hd_link *link, struct hd_rndv *rndv)
 {
@@ -360,8 +393,7 @@ static void chunk_done(struct hd_link *link, struct hd_op *op, int status)
     op_free(link, op);
     rndv->inflight--;
     if (status || !hd_link_usable(link)) {
-        hd_link_doom(link, status == -EPROTO ? status : -ECONNRESET, "remote memory access failed: %s",
-                     status == -EIO ? "transport error" : hd_last_error());
+        access_failed(link, status);
         return;
     }
     rndv->completed += length;

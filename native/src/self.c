@@ -146,7 +146,7 @@ static int copied(const struct hd_ring_ep *ring)
 
 static int self_get(struct hd_ep *base, const struct hd_rma *rma)
 {
-    memcpy(rma->buf->base + rma->offset, (const void *)(uintptr_t)rma->address, rma->length);
+    hd_rma_copy(rma, (const void *)(uintptr_t)rma->address);
     return copied((struct hd_ring_ep *)base);
 }
 

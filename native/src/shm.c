@@ -487,9 +487,12 @@ static int copy(struct shm_ep *ep, const struct hd_rma *rma, bool to_peer)
     char *there = pin(ep, rma, &err);
     if (!there)
         return err;
-    char *here = rma->buf->base + rma->offset;
-    if (!hd_ring_peer_closed(&ep->ring))
-        memcpy(to_peer ? there : here, to_peer ? here : there, rma->length);
+    if (hd_ring_peer_closed(&ep->ring))
+        ; /* said below */
+    else if (to_peer)
+        memcpy(there, rma->buf->base + rma->offset, rma->length);
+    else
+        hd_rma_copy(rma, there);
     unpin(ep, rma);
     /* A peer that has closed may have reused the memory while we copied. */
     atomic_thread_fence(memory_order_acquire);

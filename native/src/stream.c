@@ -128,7 +128,7 @@ void hd_stream_tell_writer(struct hd_stream *stream)
 
 void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg)
 {
-    stream->rx_ready_bytes += msg->length;
+    stream->rx_ready_bytes += msg->length - (msg == stream->rx_first ? stream->rx_offset : 0);
     if (msg == stream->rx_first)
         hd_stream_tell_reader(stream);
 }
@@ -158,6 +158,7 @@ static void configure(struct hd_stream *stream, const struct hd_stream_params *p
         hd_queue_unref(old);
     stream->user = stream->readable.event.user = stream->writable.event.user = params->user;
     stream->protocol = params->protocol;
+    stream->deferred = params->deferred;
     stream->readable_wanted = true;
     if (readable(stream))
         post_readable(stream);
@@ -264,24 +265,39 @@ int hd_stream_finish(hd_stream *stream)
     return err;
 }
 
+/* That the message still needs; NULL: it is here. */
+static struct hd_rndv *transfer_of(const struct hd_msg *msg)
+{
+    return msg->rndv ? msg->rndv : msg->offer;
+}
+
+static void forget_transfer(const struct hd_msg *msg)
+{
+    struct hd_rndv *rndv = transfer_of(msg);
+    if (rndv) {
+        rndv->msg = NULL;
+        rndv->stream = NULL;
+    }
+}
+
 void hd_stream_lost(struct hd_link *link)
 {
     for (uint32_t i = 0; i < link->bucket_count; i++)
         for (struct hd_stream *s = link->buckets[i]; s; s = s->next_in_bucket) {
             for (struct hd_msg **at = &s->rx_first; *at;) { /* what did not arrive whole does not arrive */
                 struct hd_msg *msg = *at;
-                if (!msg->rndv) {
+                if (!transfer_of(msg)) {
                     at = &msg->next;
                     continue;
                 }
                 while ((msg = *at)) { /* and nothing behind it: order */
+                    size_t taken = msg == s->rx_first ? s->rx_offset : 0;
+                    if (!msg->rndv)
+                        s->rx_ready_bytes -= msg->length - taken;
+                    if (taken)
+                        s->rx_offset = 0;
                     *at = msg->next;
-                    if (msg->rndv) {
-                        msg->rndv->msg = NULL;
-                        msg->rndv->stream = NULL;
-                    } else {
-                        s->rx_ready_bytes -= msg->length;
-                    }
+                    forget_transfer(msg);
                     hd_buf_unref(msg->buf);
                     hd_msg_give(link, msg);
                 }
@@ -310,14 +326,11 @@ static void detach(struct hd_stream *stream)
         hd_list_remove(&rndv->siblings);
     }
     while (stream->rx_first) {
-        struct hd_rndv *rndv = stream->rx_first->rndv;
+        struct hd_rndv *rndv = transfer_of(stream->rx_first);
+        forget_transfer(stream->rx_first);
         hd_buf_unref(stream->rx_first->buf);
         hd_stream_drop_first(stream);
-        if (!rndv)
-            continue;
-        rndv->msg = NULL;
-        rndv->stream = NULL;
-        if (up && rndv->mode < 0)
+        if (rndv && up && rndv->mode < 0)
             hd_rndv_refuse(link, rndv, -ECANCELED);
     }
     hd_list_remove(&stream->tx_node);

@@ -12,6 +12,8 @@
  * get()/put() only.
  */
 
+#include <howdah/stream.h>
+
 #include "memory.h"
 #include "wire.h"
 
@@ -49,11 +51,21 @@ struct hd_ep {
 /* Remote memory access: `length` bytes between our buffer and the peer's address. */
 struct hd_rma {
     hd_buf *buf;
-    size_t offset; /* from buf->base */
+    size_t offset;                  /* from buf->base, or what the copier is told */
+    const struct hd_copier *copier; /* takes the bytes in place of a buffer: get() with HD_CAP_SYNC only, else NULL */
     size_t length;
     uint64_t key, address;
     uint64_t cookie;
 };
+
+/* get() of a transport that copies. */
+static inline void hd_rma_copy(const struct hd_rma *rma, const void *from)
+{
+    if (rma->copier)
+        rma->copier->copy(rma->copier->arg, rma->offset, from, rma->length);
+    else
+        memcpy(rma->buf->base + rma->offset, from, rma->length);
+}
 
 struct hd_ep_params {
     struct hd_limits mine, peers;

@@ -155,6 +155,225 @@ static void auto_goes_by_size(void **state)
     pair_close(&pair);
 }
 
+/* ---- messages that stay with the sender until they are read ---- */
+
+static bool stays_with_the_sender(void)
+{
+    return strcmp(test_transport, "self") == 0 || strcmp(test_transport, "shm") == 0;
+}
+
+static void deferred_pair(struct pair *pair, const char *const *options, hd_stream **client, hd_stream **server)
+{
+    struct hd_stream_params params = {.size = sizeof(params), .protocol = HD_PROTOCOL_READ, .deferred = true};
+    pair_open(pair, options);
+    pair_stream(pair, &params, client, server);
+    assert_ok(hd_stream_configure(*server, &params));
+}
+
+static void read_filled(hd_stream *stream, size_t length, size_t piece, uint64_t seed)
+{
+    char *data = calloc(1, length + 1);
+    assert_non_null(data);
+    for (size_t done = 0; done < length;) {
+        ssize_t n = hd_read(stream, data + done, piece < length - done ? piece : length - done, PATIENCE);
+        assert_ok(n);
+        assert_true(n > 0);
+        done += (size_t)n;
+    }
+    assert_true(filled(data, length, seed));
+    free(data);
+}
+
+static void deferred_messages_of_all_sizes(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    deferred_pair(&pair, (const char *const[]){"chunk.size=64k", NULL}, &client, &server);
+    for (size_t i = 0; i < SIZES; i++) {
+        send_filled(client, sizes[i], i);
+        if (sizes[i] == 0) { /* nothing to read of it */
+            recv_filled(server, 0, i);
+            continue;
+        }
+        read_filled(server, sizes[i], i % 2 ? 1 << 20 : 5000, i);
+        exchange(server, client, sizes[i], i + 100); /* whole, by those who want a buffer */
+    }
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+static void a_deferred_message_takes_no_memory_before_it_is_read(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    deferred_pair(&pair, NULL, &client, &server);
+    send_filled(client, 1000000, 7);
+    send_filled(client, 100, 8);
+    uint8_t begin[16];
+    assert_int_equal(hd_read(server, begin, sizeof(begin), PATIENCE), sizeof(begin));
+    assert_true(filled(begin, sizeof(begin), 7));
+    if (stays_with_the_sender()) {
+        assert_int_equal(hd_offered(server), 1000000 - sizeof(begin));
+        assert_true(hd_available(server) >= 1000000 - sizeof(begin));
+        assert_int_equal(counter(pair.a, "messages.read"), 0); /* the sender holds it */
+    } else {
+        assert_int_equal(hd_offered(server), 0);
+    }
+    /* The rest is wanted whole after all. */
+    hd_buf *rest;
+    assert_int_equal(hd_recv(server, &rest, PATIENCE), 0);
+    assert_int_equal(hd_buf_length(rest), 1000000 - sizeof(begin));
+    char *all = calloc(1, 1000000);
+    assert_non_null(all);
+    memcpy(all, begin, sizeof(begin));
+    memcpy(all + sizeof(begin), hd_buf_data(rest), 1000000 - sizeof(begin));
+    assert_true(filled(all, 1000000, 7));
+    free(all);
+    hd_buf_unref(rest);
+    recv_filled(server, 100, 8);
+    assert_int_equal(hd_available(server), 0);
+    await_counter(pair.a, "messages.read", 1);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+/* Without waiting there is nothing yet of what has to be moved first; an event says when. */
+static void a_deferred_message_is_received_without_waiting(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *msg;
+    deferred_pair(&pair, NULL, &client, &server);
+    struct hd_stream_params params = {.size = sizeof(params), .queue = pair.queue, .user = 5, .deferred = true};
+    assert_ok(hd_stream_configure(server, &params));
+    send_filled(client, 300000, 1);
+    int err;
+    do {
+        struct hd_event event = next_event(pair.queue, HD_EVENT_READABLE);
+        assert_int_equal(event.user, 5);
+        err = hd_recv(server, &msg, 0);
+    } while (err == -EAGAIN);
+    assert_ok(err);
+    assert_true(filled(hd_buf_data(msg), 300000, 1));
+    hd_buf_unref(msg);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+static void a_deferred_message_that_nobody_reads_is_given_back(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    char begin[10];
+    deferred_pair(&pair, NULL, &client, &server);
+    for (int part = 0; part < 2; part++) {
+        send_filled(client, 500000, 1);
+        send_filled(client, 500000, 2);
+        if (part)
+            assert_int_equal(hd_read(server, begin, sizeof(begin), PATIENCE), sizeof(begin));
+        hd_stream_close(server);
+        hd_stream_close(client);
+        struct hd_stream_params params = {.size = sizeof(params), .protocol = HD_PROTOCOL_READ, .deferred = true};
+        pair_stream(&pair, &params, &client, &server);
+        assert_ok(hd_stream_configure(server, &params));
+    }
+    exchange(client, server, 400000, 3);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair); /* the engine counts what was not given back */
+}
+
+static void a_lost_link_takes_deferred_messages_along(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    char begin[1000];
+    hd_buf *msg;
+    deferred_pair(&pair, NULL, &client, &server);
+    send_filled(client, 200, 1);
+    send_filled(client, 500000, 2);
+    send_filled(client, 300, 3);
+    recv_filled(server, 200, 1);
+    assert_int_equal(hd_read(server, begin, sizeof(begin), PATIENCE), sizeof(begin));
+    hd_link_close(pair.client);
+    ssize_t n;
+    while ((n = hd_read(server, begin, sizeof(begin), PATIENCE)) > 0)
+        continue; /* over other transports the message had arrived */
+    assert_true(n < 0);
+    assert_true(hd_recv(server, &msg, PATIENCE) < 0);
+    assert_int_equal(hd_available(server), 0);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+struct share {
+    hd_stream *stream;
+    _Atomic size_t *total;
+    uint64_t sum;
+};
+
+/* Sums up what it reads, until the end. */
+static void *share_run(void *arg)
+{
+    struct share *share = arg;
+    unsigned char data[7000];
+    ssize_t n;
+    while ((n = hd_read(share->stream, data, sizeof(data), PATIENCE)) > 0) {
+        for (ssize_t i = 0; i < n; i++)
+            share->sum += data[i];
+        *share->total += (size_t)n;
+    }
+    return n ? (void *)1 : NULL;
+}
+
+static void readers_share_deferred_messages(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    enum { READERS = 3 };
+    size_t length = 200000, count = (size_t)test_rounds(200);
+    _Atomic size_t total = 0;
+    uint64_t sum = 0, expected = 0;
+    pthread_t threads[READERS];
+    struct share shares[READERS];
+    deferred_pair(&pair, NULL, &client, &server);
+    for (int i = 0; i < READERS; i++) {
+        shares[i] = (struct share){.stream = server, .total = &total};
+        assert_int_equal(pthread_create(&threads[i], NULL, share_run, &shares[i]), 0);
+    }
+    unsigned char *data = calloc(1, length);
+    assert_non_null(data);
+    for (size_t i = 0; i < count; i++) {
+        fill(data, length, i);
+        for (size_t k = 0; k < length; k++)
+            expected += data[k];
+        assert_ok(hd_send(client, data, length, PATIENCE));
+    }
+    free(data);
+    assert_ok(hd_stream_finish(client));
+    for (int i = 0; i < READERS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+        sum += shares[i].sum;
+    }
+    assert_int_equal(total, length * count);
+    assert_true(sum == expected);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 /* ---- order and flow control ---- */
 
 struct flood {
@@ -586,6 +805,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_protocol_is_counted),
         cmocka_unit_test(what_links_count_is_added_up),
         cmocka_unit_test(auto_goes_by_size),
+        cmocka_unit_test(deferred_messages_of_all_sizes),
+        cmocka_unit_test(a_deferred_message_takes_no_memory_before_it_is_read),
+        cmocka_unit_test(a_deferred_message_is_received_without_waiting),
+        cmocka_unit_test(a_deferred_message_that_nobody_reads_is_given_back),
+        cmocka_unit_test(a_lost_link_takes_deferred_messages_along),
+        cmocka_unit_test(readers_share_deferred_messages),
         cmocka_unit_test(many_messages_keep_their_order),
         cmocka_unit_test(a_full_ring_holds_senders_up),
         cmocka_unit_test(a_full_window_stops_only_its_stream),

@@ -60,7 +60,7 @@ namenode_log() { ls "$DIR"/logs/*namenode*.log; }
 
 @test "howdah bench rpc measures, and writes figures and plots" {
     cd "$BATS_TEST_TMPDIR"
-    "$HOWDAH" bench rpc --rounds 2 --iterations 40 --sizes 1,1k --clients 1,4 --handlers 2,1 --seconds 0.2 --warm-up 0 \
+    "$HOWDAH" bench rpc --rounds 2 --iterations 40 --sizes 1,1k --clients 1,4 --handlers 2,1 --seconds 0.2 --warm-up 0 --settle 0.2 \
         --jvm-options -Xmx128m --json figures --html page --profile
     python3 - <<'PY'
 import json
@@ -81,7 +81,7 @@ PY
     serving() { grep -q 'serving on' "$BATS_TEST_TMPDIR/out"; }
     wait_until 60 serving
     address=$(sed -n 's/^serving on \([^ ]*\) .*/\1/p' "$BATS_TEST_TMPDIR/out")
-    "$HOWDAH" bench rpc --connect "$address" --rounds 1 --iterations 20 --sizes 64 --measure latency >"$BATS_TEST_TMPDIR/table"
+    "$HOWDAH" bench rpc --connect "$address" --rounds 1 --settle 0 --iterations 20 --sizes 64 --measure latency >"$BATS_TEST_TMPDIR/table"
     exec 9>&-
     wait
     grep -qE '^this +protobuf +64 +10 ' "$BATS_TEST_TMPDIR/table"

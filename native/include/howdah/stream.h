@@ -29,6 +29,10 @@ struct hd_stream_params {
     hd_queue *queue;           /**< READABLE and WRITABLE events go here; NULL: none */
     uint64_t user;             /**< given back in events */
     enum hd_protocol protocol; /**< falls back to COPY where the transport has no such operation */
+    /** Messages that come by READ between processes of one host stay in the sender's memory until hd_read() copies
+     * their bytes to where they are wanted, once instead of twice. For readers that come soon: a sender that goes
+     * meanwhile takes them along. */
+    bool deferred;
 };
 
 /** Opens a stream to a service of the peer. `params` may be NULL. If the peer has no such service, later calls fail
@@ -36,7 +40,8 @@ struct hd_stream_params {
 HD_API int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *params,
                           hd_stream **stream);
 
-/** Changes queue, user and protocol; for accepted streams. If something waits to be taken, READABLE is posted. */
+/** Changes queue, user, protocol and deferred; for accepted streams. If something waits to be taken, READABLE is
+ * posted. */
 HD_API int hd_stream_configure(hd_stream *stream, const struct hd_stream_params *params);
 
 /** Sends one message (0 to message.max bytes). The bytes may be reused on return: a message that does not go at once is
@@ -54,12 +59,27 @@ HD_API int hd_recv(hd_stream *stream, hd_buf **msg, int64_t timeout);
 /** Reads 1 to `length` bytes. @return the number, 0 at the end of the stream. */
 HD_API ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout);
 
+/** Takes bytes that are not to be copied by memcpy(): into a garbage collector's heap, say. */
+struct hd_copier {
+    /** `length` bytes, which are those from `at` of the ones that are read. They may change under its hands and count
+     * only once the read has returned. Must not call the engine. */
+    void (*copy)(void *arg, size_t at, const void *from, size_t length);
+    void *arg;
+};
+
+/** The same through a copier, which may be called several times. */
+HD_API ssize_t hd_read_through(hd_stream *stream, const struct hd_copier *copier, size_t length, int64_t timeout);
+
 /** Writes all bytes, in messages of the engine's choice. @return the number written, less than `length` if the timeout
  * or hd_stream_wake() came in between; an error only if nothing was written. */
 HD_API ssize_t hd_write(hd_stream *stream, const void *data, size_t length, int64_t timeout);
 
 /** Bytes that hd_read() can take without waiting. */
 HD_API size_t hd_available(hd_stream *stream);
+
+/** Bytes of the next message if they are in the sender's memory yet (hd_stream_params.deferred): hd_read() is the
+ * better way to take them, while hd_recv() moves the message first, and finds none without waiting. Else 0. */
+HD_API size_t hd_offered(hd_stream *stream);
 
 /** Says that nothing more will be sent; receiving goes on. */
 HD_API int hd_stream_finish(hd_stream *stream);

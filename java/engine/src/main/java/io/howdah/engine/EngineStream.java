@@ -43,6 +43,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
   private EventQueue queue;
   private long id;
   private Protocol protocol = Protocol.DEFAULT;
+  private boolean deferred;
   private InputStream input;
   private OutputStream output;
   private Interruption interruption;
@@ -117,6 +118,17 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
   }
 
   /**
+   * Whether large messages between processes of one host stay in the sender's memory until reads copy their bytes to
+   * where they are wanted, once instead of twice; {@link #isOffered} tells. For readers that come soon: a sender that
+   * goes meanwhile takes them along. Messages that came before stay as they are.
+   */
+  public synchronized EngineStream deferred(boolean stay) throws IOException {
+    deferred = stay;
+    configure();
+    return this;
+  }
+
+  /**
    * Has the queue report when there is something to read, and room to write after a refusal. The first report may come
    * at once, the next ones only after a read or receive that did not wait found nothing, or a write no room.
    *
@@ -143,7 +155,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     try {
       long events = queue == null ? 0 : queue.enter();
       try {
-        int err = Native.streamConfigure(handle.pointer, events, id, protocol.ordinal());
+        int err = Native.streamConfigure(handle.pointer, events, id, protocol.ordinal(), deferred);
         if (err < 0) {
           throw Errno.failure(err, null);
         }
@@ -319,6 +331,45 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     enter();
     try {
       return (int) Math.min(Integer.MAX_VALUE, Native.available(handle.pointer));
+    } finally {
+      handle.exit();
+    }
+  }
+
+  /**
+   * Reads what is there into an array, in one copy even if the sender has it yet (see {@link #deferred}). Never waits.
+   *
+   * @return the number of bytes, 0 if nothing is there, or -1 at the end
+   */
+  public int tryRead(byte[] to, int offset, int length) throws IOException {
+    if (offset < 0 || length < 1 || length > to.length - offset) {
+      throw new IndexOutOfBoundsException(offset + " and " + length + " of " + to.length);
+    }
+    enter();
+    int n;
+    String cause = null;
+    try {
+      n = Native.readArray(handle.pointer, to, offset, length);
+      if (n < 0 && !isNothing(n)) {
+        cause = Native.lastError();
+      }
+    } finally {
+      handle.exit();
+    }
+    if (n < 0 && !isNothing(n)) {
+      throw Errno.exception(n, cause, peer());
+    }
+    return n == 0 ? end() : Math.max(0, n);
+  }
+
+  /**
+   * Whether the next message is in the sender's memory yet (see {@link #deferred}): reading is the better way to take
+   * it then, while a receive moves it first and finds none without waiting.
+   */
+  public boolean isOffered() throws IOException {
+    enter();
+    try {
+      return Native.offered(handle.pointer) > 0;
     } finally {
       handle.exit();
     }

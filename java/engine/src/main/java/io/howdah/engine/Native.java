@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
   /** The other half of HD_JNI_ABI in native/jni/binding.h. The library reads it when it is loaded. */
-  static final int ABI = 3;
+  static final int ABI = 4;
 
   static final long FOREVER = -1;
 
@@ -119,7 +119,7 @@ final class Native {
 
   static native long streamOpen(long link, String service);
 
-  static native int streamConfigure(long stream, long queue, long user, int protocol);
+  static native int streamConfigure(long stream, long queue, long user, int protocol, boolean deferred);
 
   static native int send(long stream, long data, int length, long timeout);
 
@@ -129,9 +129,13 @@ final class Native {
 
   static native int read(long stream, long data, int length, long timeout);
 
+  static native int readArray(long stream, byte[] to, int offset, int length);
+
   static native int write(long stream, long data, int length, long timeout);
 
   static native long available(long stream);
+
+  static native long offered(long stream);
 
   static native int streamFinish(long stream);
 

@@ -142,6 +142,7 @@ class EngineStreamTest {
     byte[] all = bytes(2_000_000 + random.nextInt(500_000), seed);
     try (Pair pair = new Pair(Transports.LINKED, "stream.window=64k")) {
       EngineStream[] ends = pair.streams();
+      ends[1].deferred(seed % 2 == 0);
       CompletableFuture<Void> writing = Threads.supply(() -> {
         writeInAnyWay(ends[0], ByteBuffer.wrap(all), new Random(seed + 1), pair.client);
         ends[0].shutdownOutput();
@@ -189,7 +190,12 @@ class EngineStreamTest {
   }
 
   private static boolean readInAnyWay(EngineStream stream, ByteBuffer to, Random random) throws Exception {
-    switch (random.nextInt(4)) {
+    switch (random.nextInt(5)) {
+      case 4:
+        byte[] there = new byte[101 + random.nextInt(100_000)];
+        int count = stream.tryRead(there, 100, there.length - 100);
+        to.put(there, 100, Math.max(0, count));
+        return count >= 0;
       case 0:
         RegisteredBuffer message = stream.receive();
         if (message == null) {
@@ -238,6 +244,34 @@ class EngineStreamTest {
       assertThat(ends[1].isEnded()).isTrue();
       out.close();
       assertThat(ends[0].isOpen()).isFalse();
+      closeAll(ends);
+    }
+  }
+
+  @Test
+  void aDeferredMessageIsReadFromTheSendersMemory() throws Exception {
+    try (Pair pair = new Pair(Transports.LINKED)) {
+      EngineStream[] ends = pair.streams();
+      ends[1].deferred(true);
+      byte[] sent = bytes(1_000_000, 1);
+      assertThat(ends[1].isOffered()).isFalse();
+      ends[0].protocol(Protocol.READ).send(direct(sent));
+      byte[] got = new byte[sent.length + 7];
+      assertThat(ends[1].await(ByteBuffer.allocateDirect(4), -1)).isEqualTo(4);
+      assertThat(ends[1].isOffered()).isTrue();
+      assertThat(ends[1].available()).isEqualTo(sent.length - 4);
+      assertThat(ends[1].tryRead(got, 11, got.length - 11)).isEqualTo(sent.length - 4);
+      System.arraycopy(sent, 0, got, 7, 4);
+      assertThat(java.util.Arrays.copyOfRange(got, 7, got.length)).isEqualTo(sent);
+      assertThat(ends[1].isOffered()).isFalse();
+      assertThat(ends[1].tryRead(got, 0, 1)).isZero();
+      assertThatThrownBy(() -> ends[1].tryRead(got, 1, got.length)).isInstanceOf(IndexOutOfBoundsException.class);
+      assertThatThrownBy(() -> ends[1].tryRead(got, -1, 1)).isInstanceOf(IndexOutOfBoundsException.class);
+      ends[0].shutdownOutput();
+      while (ends[1].tryRead(got, 0, 1) == 0) {
+        Thread.yield();
+      }
+      assertThat(ends[1].isEnded()).isTrue();
       closeAll(ends);
     }
   }

@@ -93,10 +93,16 @@ public final class RpcBench implements Callable<Integer> {
       description = "Payloads for throughput (default: 512,32k).")
   private List<String> loadSizes;
 
+  @Option(names = "--settle", paramLabel = "SECONDS", defaultValue = "5",
+      description = "Calls before the first case of a round, so that its fresh JVMs have compiled what all calls run "
+          + "through (default: 5).")
+  private double settle;
+
   @Option(names = "--seconds", defaultValue = "2", description = "How long a load is measured (default: 2).")
   private double seconds;
 
-  @Option(names = "--warm-up", defaultValue = "1", description = "Seconds before that (default: 1).")
+  @Option(names = "--warm-up", defaultValue = "1",
+      description = "Seconds before that, and before latencies are taken at least (default: 1).")
   private double warmUp;
 
   @Option(names = "--processes", defaultValue = "1",
@@ -191,6 +197,7 @@ public final class RpcBench implements Callable<Integer> {
     handlers.forEach(count -> atLeastOne("--handlers", count));
     clients.forEach(count -> atLeastOne("--clients", count));
     plan.handlers = handlers;
+    plan.settleSeconds = settle;
     plan.seconds = seconds;
     plan.warmSeconds = warmUp;
     plan.address = address;
@@ -227,8 +234,8 @@ public final class RpcBench implements Callable<Integer> {
     if (connect != null && handlers.size() > 1 && spec.commandLine().getParseResult().hasMatchedOption("--handlers")) {
       throw wrong("with --connect the server's handlers are those that it was started with");
     }
-    if (!(seconds > 0) || !(warmUp >= 0)) {
-      throw wrong("--seconds must be above 0, --warm-up not below");
+    if (!(seconds > 0) || !(warmUp >= 0) || !(settle >= 0)) {
+      throw wrong("--seconds must be above 0, --warm-up and --settle not below");
     }
     if (connect != null) {
       handlers = handlers.subList(0, 1);

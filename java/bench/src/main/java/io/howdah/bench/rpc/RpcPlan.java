@@ -25,6 +25,7 @@ final class RpcPlan {
   List<Integer> handlers = Collections.emptyList();
   List<DataType> types = Collections.emptyList();
   int typeSize = 512;
+  double settleSeconds = 5;
   double warmSeconds = 1;
   double seconds = 2;
   int processes = 1;

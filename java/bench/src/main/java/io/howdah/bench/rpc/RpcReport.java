@@ -52,6 +52,7 @@ final class RpcReport {
     conditions.put("transport", transport.toString());
     conditions.put("server", plan.remote != null ? plan.remote : "on this host, " + plan.address);
     conditions.put("client_processes", plan.processes);
+    conditions.put("settle_seconds", plan.settleSeconds);
     conditions.put("seconds", plan.seconds);
     Map<String, Integer> calls = new LinkedHashMap<>();
     plan.sizes.forEach(size -> calls.put(size + " B", plan.iterations(size)));

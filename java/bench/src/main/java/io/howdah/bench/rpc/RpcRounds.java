@@ -20,6 +20,7 @@ import java.util.Map;
 final class RpcRounds {
   private static final int PROFILE_TOP = 12;
   private static final int PROFILE_SIZE = 512;
+  private static final int SETTLE_PARTS = 20;
   private static final int IDLE_MILLIS = 1000;
 
   private final RpcPlan plan;
@@ -84,6 +85,7 @@ final class RpcRounds {
       List<Side> order = order();
       try {
         order.forEach(Side::start);
+        order.forEach(this::settle);
         for (Case what : cases(plan)) {
           samples.addAll(measure(round, what));
         }
@@ -104,6 +106,23 @@ final class RpcRounds {
     List<Side> order = new ArrayList<>(sides);
     Collections.rotate(order, turn++);
     return order;
+  }
+
+  /**
+   * Both sides for the same time: what the JVMs compile meanwhile, by processors that the calls want too, is not a cost
+   * of calls. By their number it would not do: the faster ones are over before the compilers are. All sizes, as each
+   * takes other ways through the code, and what was compiled without them would be compiled again.
+   */
+  private void settle(Side side) {
+    List<Integer> sizes = plan.sizes.isEmpty() ? plan.loadSizes : plan.sizes;
+    String address = side.address(plan.handlers.get(0));
+    for (int i = 0; i < sizes.size(); i++) {
+      int calls = Math.max(1, plan.iterations(sizes.get(i)) / SETTLE_PARTS);
+      long until = System.nanoTime() + (long) (plan.settleSeconds * 1e9 / sizes.size());
+      while (System.nanoTime() < until) {
+        side.client().ask("calls", plan.type, sizes.get(i), address, calls);
+      }
+    }
   }
 
   private List<Sample> measure(int round, Case what) throws InterruptedException {
@@ -133,13 +152,19 @@ final class RpcRounds {
     return sample;
   }
 
-  /** One client, one call at a time; the first half of the calls warms up. */
+  /**
+   * One client, one call at a time; the first half of the calls warms up, and as many more as fit into the time that a
+   * load warms up: a size that takes another way through the code has some of it compiled again.
+   */
   private void latency(Side side, Case what, Sample sample) {
     WorkerProcess client = side.client();
     String address = side.address(what.handlers);
     int warm = plan.iterations(what.bytes) / 2;
     int calls = plan.iterations(what.bytes) - warm;
-    client.ask("calls", what.type, what.bytes, address, Math.max(1, warm));
+    long warmUntil = System.nanoTime() + (long) (plan.warmSeconds * 1e9);
+    do {
+      client.ask("calls", what.type, what.bytes, address, Math.max(1, warm));
+    } while (System.nanoTime() < warmUntil);
     JsonObject server = side.serverStats();
     JsonObject before = client.ask("stats");
     sample.times(client.ask("calls", what.type, what.bytes, address, calls));

@@ -8,12 +8,12 @@ import java.util.Map;
 import java.util.WeakHashMap;
 
 /**
- * What large calls are read into. An array is used again once its call is answered: it is in the processor's cache,
- * while a new one has to be cleared and brought from memory first, which costs more than reading the call. An array
- * whose call takes another way is left to the collector. Thread-safe.
+ * What large calls and responses are read into. An array is used again once its message was parsed: it is in the
+ * processor's cache, while a new one has to be cleared and brought from memory first, which costs more than reading the
+ * message. An array whose message takes another way is left to the collector. Thread-safe.
  */
 final class RdmaArrays {
-  /** Smaller calls are no trouble. */
+  /** Smaller messages are no trouble. */
   static final int LEAST = 8 * 1024;
   private static final int MOST = 8 << 20;
   private static final int FREE = 32;
@@ -25,7 +25,7 @@ final class RdmaArrays {
   private final Map<byte[], Boolean> lent = new WeakHashMap<>();
   private long freeBytes;
 
-  /** Room for a call of that length. */
+  /** Room for a message of that length. */
   ByteBuffer take(int length) {
     if (length < LEAST || length > MOST) {
       return ByteBuffer.allocate(length);
@@ -53,9 +53,9 @@ final class RdmaArrays {
     return null;
   }
 
-  /** The call is answered: its header stays, its parameters were parsed and nobody looks at their bytes any more. */
-  void giveBack(RpcWritable.Buffer request) throws IOException {
-    ByteBuffer bytes = request.getByteBuffer();
+  /** The message was parsed and nobody looks at its bytes any more; of a call, its header stays. */
+  void giveBack(RpcWritable.Buffer parsed) throws IOException {
+    ByteBuffer bytes = parsed.getByteBuffer();
     if (bytes == null || bytes.array().length < LEAST) {
       return;
     }
@@ -65,7 +65,7 @@ final class RdmaArrays {
         return;
       }
     }
-    request.readFrom(NOTHING.duplicate()); // from here on it can't reach the array
+    parsed.readFrom(NOTHING.duplicate()); // from here on it can't reach the array
     synchronized (this) {
       free.addFirst(array);
       freeBytes += array.length;

@@ -52,7 +52,7 @@ final class RdmaChannel extends SocketChannel {
     this.stream = stream;
     this.local = (InetSocketAddress) tcp.getLocalAddress();
     this.remote = (InetSocketAddress) tcp.getRemoteAddress();
-    stream.configureBlocking(false).interruptible(false);
+    stream.configureBlocking(false).interruptible(false).deferred(true);
   }
 
   EngineStream stream() {
@@ -85,7 +85,10 @@ final class RdmaChannel extends SocketChannel {
         if (to.capacity() > Integer.BYTES) { // a call, not the length of one
           large = to.capacity() >= RdmaArrays.LEAST;
         }
-        from = next();
+        if (isLargeThere() && to.hasArray() && stream.isOffered()) {
+          return readOffered(to);
+        }
+        from = next(to.remaining());
         if (from == null) {
           return -1;
         }
@@ -100,10 +103,31 @@ final class RdmaChannel extends SocketChannel {
     }
   }
 
-  /** More bytes: of a large message in place, else as many as the leader's buffer holds. @return null at the end */
-  private ByteBuffer next() throws IOException {
+  private boolean isLargeThere() throws IOException {
+    return large && stream.available() >= RdmaArrays.LEAST;
+  }
+
+  /** From the client's memory to where it is wanted. */
+  private int readOffered(ByteBuffer to) throws IOException {
     drop();
-    if (large && stream.available() >= RdmaArrays.LEAST) {
+    int n = -1;
+    try {
+      n = stream.tryRead(to.array(), to.arrayOffset() + to.position(), to.remaining());
+    } catch (LinkException e) {
+      isGone(e);
+    }
+    empty = n == 0;
+    to.position(to.position() + Math.max(0, n));
+    return n;
+  }
+
+  /**
+   * More bytes: of a large message in place, of one that is at the client as many as are wanted, else as many as the
+   * leader's buffer holds. @return null at the end
+   */
+  private ByteBuffer next(int wanted) throws IOException {
+    drop();
+    if (isLargeThere()) {
       message = stream.tryReceive();
       if (message != null) {
         rest = message.buffer();
@@ -112,16 +136,24 @@ final class RdmaChannel extends SocketChannel {
     }
     ByteBuffer room = server.room();
     room.clear();
+    if (large && stream.isOffered()) {
+      room.limit(Math.min(wanted, room.capacity()));
+    }
     int n = -1;
     try {
       n = stream.await(room, 0);
-    } catch (LinkException e) { // the engine has said so: an end, as the socket of a dead process has
-      RdmaRpc.LOG.debug("{} is gone", stream, e);
+    } catch (LinkException e) {
+      isGone(e);
     } finally {
       room.flip();
     }
     rest = room;
     return n < 0 ? null : room;
+  }
+
+  /** The engine has said so: an end, as the socket of a dead process has. */
+  private void isGone(LinkException e) {
+    RdmaRpc.LOG.debug("{} is gone", stream, e);
   }
 
   private void drop() {

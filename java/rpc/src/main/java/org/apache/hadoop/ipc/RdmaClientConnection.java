@@ -5,10 +5,12 @@ import io.howdah.engine.EngineStream;
 import io.howdah.engine.Greeting;
 import io.howdah.engine.Link;
 import io.howdah.engine.MemoryLimitException;
+import io.howdah.engine.Protocol;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.SocketTimeoutException;
+import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Hashtable;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -32,6 +34,10 @@ abstract class RdmaClientConnection extends Thread {
   /** A connection that is busy when its idle time is over is looked at again after so many milliseconds. */
   private static final int IDLE_STEP = 100;
   private static final RdmaSizes SIZES = new RdmaSizes();
+  private static final RdmaArrays RESPONSES = new RdmaArrays();
+
+  /** Whether a connection of this process ever went over the engine. */
+  private static volatile boolean overEngine;
 
   // Client's own, here because both need them.
   final Hashtable<Integer, Client.Call> calls = new Hashtable<>();
@@ -80,6 +86,20 @@ abstract class RdmaClientConnection extends Thread {
   abstract void markClosed(IOException cause);
 
   abstract void close();
+
+  // Responses.
+
+  /** What a response of that length is read into, whatever it came over. */
+  static ByteBuffer room(int length) {
+    return overEngine ? RESPONSES.take(length) : ByteBuffer.allocate(length);
+  }
+
+  /** A response was parsed: nobody looks at its bytes any more. */
+  static void giveBack(RpcWritable.Buffer response) throws IOException {
+    if (overEngine) {
+      RESPONSES.giveBack(response);
+    }
+  }
 
   // Setting up.
 
@@ -143,13 +163,24 @@ abstract class RdmaClientConnection extends Thread {
   private Socket open(Greeting greeting, Socket tcp) throws IOException {
     try (Link link = greeting.link()) {
       EngineStream opened = link.open(greeting.service());
-      stream = new RdmaSocket(opened.protocol(io.howdah.engine.Protocol.WRITE), tcp);
+      opened.deferred(true).protocol(bestFor(link));
+      stream = new RdmaSocket(opened, tcp);
       stream.setSoTimeout(tcp.getSoTimeout());
     }
     retired = 0;
+    overEngine = true;
     RdmaMetrics.get().clientConnections().incr();
     IOUtils.closeSocket(tcp); // the engine keeps what it needs of it
     return stream;
+  }
+
+  /**
+   * How large calls move: through memory that both ends see, the server copies each to where it is wanted; over an
+   * adapter we write it, which spares the server a round trip.
+   */
+  private static Protocol bestFor(Link link) {
+    boolean sameHost = link.transport().equals("shm") || link.transport().equals("self");
+    return sameHost ? Protocol.READ : Protocol.WRITE;
   }
 
   private static void fellBack(InetSocketAddress server, String cause) {

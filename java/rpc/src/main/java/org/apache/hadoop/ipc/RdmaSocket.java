@@ -88,7 +88,7 @@ final class RdmaSocket extends Socket {
       return true;
     }
     drop();
-    if (want >= RdmaArrays.LEAST && stream.available() >= RdmaArrays.LEAST) {
+    if (isLargeThere(want)) {
       RegisteredBuffer whole = stream.receive();
       if (whole == null) {
         return false;
@@ -105,6 +105,19 @@ final class RdmaSocket extends Socket {
     } finally {
       in.flip();
     }
+  }
+
+  private boolean isLargeThere(int want) throws IOException {
+    return want >= RdmaArrays.LEAST && stream.available() >= RdmaArrays.LEAST;
+  }
+
+  /** Reads from the sender's memory if a large message is in there yet, and does not wait. @return 0 if none is */
+  private int readOffered(byte[] to, int offset, int length) throws IOException {
+    if (rest.hasRemaining() || !isLargeThere(length) || !stream.isOffered()) {
+      return 0;
+    }
+    drop();
+    return Math.max(0, stream.tryRead(to, offset, frame.limit(length)));
   }
 
   private void hold(RegisteredBuffer whole) throws IOException {
@@ -239,10 +252,14 @@ final class RdmaSocket extends Socket {
       if (length == 0) {
         return 0;
       }
+      int n = readOffered(to, offset, length);
+      if (n > 0) {
+        frame.pass(to, offset, n);
+        return n;
+      }
       if (!fill(length)) {
         return -1;
       }
-      int n;
       synchronized (held) {
         if (!rest.hasRemaining()) {
           throw new ClosedChannelException();
