@@ -176,6 +176,7 @@ struct hd_rndv {
     uint64_t key, address; /* of the peer's memory */
     size_t issued, completed;
     unsigned inflight;
+    bool held;                /* the peer's memory */
     struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
     struct hd_msg *msg;
     struct hd_fetch *fetch;
@@ -328,8 +329,9 @@ int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, 
 void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv);
 /* Receiver: refuses the transfer before it began. */
 void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error);
-/* Receiver: whether it may stay in the peer's memory until hd_rndv_take(). */
-bool hd_rndv_can_stay(const struct hd_link *link, const struct hd_rndv *rndv);
+/* Receiver: leaves it in the peer's memory until hd_rndv_take(), if that is possible: `held` says so.
+ * @return -EPROTO if there is no such memory */
+int hd_rndv_leave(struct hd_link *link, struct hd_rndv *rndv);
 /* Receiver: gives a piece of what stayed to a copier, as its bytes from `at`. Drops the lock meanwhile; the caller sees
  * to it that the transfer stays. The link may be lost afterwards. */
 void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, const struct hd_copier *copier, size_t at,

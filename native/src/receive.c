@@ -139,6 +139,8 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
     bool wanted = !err && expect(link, id, &stream, &err);
     if (wanted)
         err = take_window(stream, 0);
+    if (wanted && !err && stream->deferred)
+        err = hd_rndv_leave(link, rndv);
     if (err) {
         hd_rndv_free(link, rndv);
         return err;
@@ -157,7 +159,7 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
     msg->rendezvous = true;
     rndv->msg = msg;
     rndv->stream = stream;
-    if (stream->deferred && hd_rndv_can_stay(link, rndv)) {
+    if (rndv->held) {
         msg->offer = rndv;
         hd_stream_message_ready(stream, msg);
     } else {

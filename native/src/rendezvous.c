@@ -29,8 +29,17 @@ struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side)
     return rndv;
 }
 
+static struct hd_rma peers_memory(const struct hd_rndv *rndv)
+{
+    return (struct hd_rma){.length = rndv->length, .key = rndv->key, .address = rndv->address};
+}
+
 void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
 {
+    if (rndv->held) {
+        struct hd_rma rma = peers_memory(rndv);
+        link->ep->ops->unhold(link->ep, &rma);
+    }
     hd_list_remove(&rndv->node);
     hd_list_remove(&rndv->siblings);
     hd_table_remove(&link->rndvs, rndv->handle);
@@ -340,9 +349,14 @@ void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error)
     hd_rndv_free(link, rndv);
 }
 
-bool hd_rndv_can_stay(const struct hd_link *link, const struct hd_rndv *rndv)
+int hd_rndv_leave(struct hd_link *link, struct hd_rndv *rndv)
 {
-    return rndv->mode == -HD_MODE_READ && (link->ep->caps & HD_CAP_SYNC);
+    if (rndv->mode != -HD_MODE_READ || !(link->ep->caps & HD_CAP_SYNC))
+        return 0;
+    struct hd_rma rma = peers_memory(rndv);
+    int err = link->ep->ops->hold(link->ep, &rma);
+    rndv->held = !err;
+    return err;
 }
 
 void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, const struct hd_copier *copier, size_t at,

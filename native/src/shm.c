@@ -509,6 +509,18 @@ static int shm_put(struct hd_ep *base, const struct hd_rma *rma)
     return copy((struct shm_ep *)base, rma, true);
 }
 
+/* A mapping in use is not let go of. */
+static int shm_hold(struct hd_ep *base, const struct hd_rma *rma)
+{
+    int err;
+    return pin((struct shm_ep *)base, rma, &err) ? 0 : err;
+}
+
+static void shm_unhold(struct hd_ep *base, const struct hd_rma *rma)
+{
+    unpin((struct shm_ep *)base, rma);
+}
+
 /* ---- the end ---- */
 
 static void shm_close(struct hd_ep *base)
@@ -574,6 +586,8 @@ const struct hd_transport_ops hd_shm_ops = {
     HD_RING_OPERATIONS,
     .get = shm_get,
     .put = shm_put,
+    .hold = shm_hold,
+    .unhold = shm_unhold,
     .close = shm_close,
     .retire = shm_retire,
     .quiet = shm_quiet,

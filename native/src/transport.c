@@ -117,6 +117,17 @@ static int rma_unsupported(struct hd_ep *ep, const struct hd_rma *rma)
     return unsupported("remote memory access");
 }
 
+static int rma_nothing(struct hd_ep *ep, const struct hd_rma *rma)
+{
+    (void)ep, (void)rma;
+    return 0;
+}
+
+static void rma_nothing_more(struct hd_ep *ep, const struct hd_rma *rma)
+{
+    (void)ep, (void)rma;
+}
+
 static int progress_nothing(struct hd_ep *ep, int budget)
 {
     (void)ep, (void)budget;
@@ -189,6 +200,8 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(send, send_unsupported);
     FILL(get, rma_unsupported);
     FILL(put, rma_unsupported);
+    FILL(hold, rma_nothing);
+    FILL(unhold, rma_nothing_more);
     FILL(progress, progress_nothing);
     FILL(pending, always);
     FILL(look, look_by_pending);

@@ -111,6 +111,11 @@ struct hd_transport_ops {
     int (*get)(struct hd_ep *ep, const struct hd_rma *rma);
     int (*put)(struct hd_ep *ep, const struct hd_rma *rma);
 
+    /* The peer's memory at key, address and length stays within get()'s reach until unhold(), however many other pieces
+     * come and go. */
+    int (*hold)(struct hd_ep *ep, const struct hd_rma *rma);
+    void (*unhold)(struct hd_ep *ep, const struct hd_rma *rma);
+
     /* Delivers up to `budget` frames and completions. @return how many, or an error: the link is lost. */
     int (*progress)(struct hd_ep *ep, int budget);
     /* Whether progress() would find something. Cheap, without the lock. */

@@ -315,6 +315,29 @@ static void a_lost_link_takes_deferred_messages_along(void **state)
     pair_close(&pair);
 }
 
+/* More messages than mappings of large buffers are kept, read in the opposite order. */
+static void many_large_deferred_messages_stay_within_reach(void **state)
+{
+    (void)state;
+    enum { STREAMS = 40, LENGTH = 1100000 };
+    struct pair pair;
+    hd_stream *client[STREAMS], *server[STREAMS];
+    struct hd_stream_params params = {.size = sizeof(params), .protocol = HD_PROTOCOL_READ, .deferred = true};
+    pair_open(&pair, (const char *const[]){"memory.slab.size=1m", NULL});
+    for (unsigned i = 0; i < STREAMS; i++) {
+        pair_stream(&pair, &params, &client[i], &server[i]);
+        assert_ok(hd_stream_configure(server[i], &params));
+        send_filled(client[i], LENGTH, i);
+    }
+    for (unsigned i = STREAMS; i-- > 0;)
+        read_filled(server[i], LENGTH, LENGTH, i);
+    for (unsigned i = 0; i < STREAMS; i++) {
+        hd_stream_close(client[i]);
+        hd_stream_close(server[i]);
+    }
+    pair_close(&pair);
+}
+
 struct share {
     hd_stream *stream;
     _Atomic size_t *total;
@@ -810,6 +833,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_deferred_message_is_received_without_waiting),
         cmocka_unit_test(a_deferred_message_that_nobody_reads_is_given_back),
         cmocka_unit_test(a_lost_link_takes_deferred_messages_along),
+        cmocka_unit_test(many_large_deferred_messages_stay_within_reach),
         cmocka_unit_test(readers_share_deferred_messages),
         cmocka_unit_test(many_messages_keep_their_order),
         cmocka_unit_test(a_full_ring_holds_senders_up),
