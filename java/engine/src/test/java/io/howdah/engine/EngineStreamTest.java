@@ -258,7 +258,7 @@ class EngineStreamTest {
       ends[0].protocol(Protocol.READ).send(direct(sent));
       byte[] got = new byte[sent.length + 7];
       assertThat(ends[1].await(ByteBuffer.allocateDirect(4), -1)).isEqualTo(4);
-      assertThat(ends[1].isOffered()).isTrue();
+      assertThat(ends[1].isOffered()).isEqualTo(Transports.LINKED.equals("shm")); // an adapter has moved it
       assertThat(ends[1].available()).isEqualTo(sent.length - 4);
       assertThat(ends[1].tryRead(got, 11, got.length - 11)).isEqualTo(sent.length - 4);
       System.arraycopy(sent, 0, got, 7, 4);
