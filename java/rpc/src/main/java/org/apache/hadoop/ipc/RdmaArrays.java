@@ -27,10 +27,19 @@ final class RdmaArrays {
 
   /** Room for a message of that length. */
   ByteBuffer take(int length) {
+    return take(length, 2L * length);
+  }
+
+  /** The same in an array of that very length. */
+  ByteBuffer takeExactly(int length) {
+    return take(length, length);
+  }
+
+  private ByteBuffer take(int length, long most) {
     if (length < LEAST || length > MOST) {
       return ByteBuffer.allocate(length);
     }
-    byte[] array = fitting(length);
+    byte[] array = fitting(length, most);
     if (array == null) {
       array = new byte[length];
     }
@@ -41,10 +50,10 @@ final class RdmaArrays {
   }
 
   /** The array that was given back last of those that are not much too large. */
-  private synchronized byte[] fitting(int length) {
+  private synchronized byte[] fitting(int length, long most) {
     for (Iterator<byte[]> each = free.iterator(); each.hasNext();) {
       byte[] array = each.next();
-      if (array.length >= length && array.length <= 2L * length) {
+      if (array.length >= length && array.length <= most) {
         each.remove();
         freeBytes -= array.length;
         return array;

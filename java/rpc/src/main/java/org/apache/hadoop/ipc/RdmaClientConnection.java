@@ -91,7 +91,7 @@ abstract class RdmaClientConnection extends Thread {
 
   /** What a response of that length is read into, whatever it came over. */
   static ByteBuffer room(int length) {
-    return overEngine ? RESPONSES.take(length) : ByteBuffer.allocate(length);
+    return overEngine ? RESPONSES.takeExactly(length) : ByteBuffer.allocate(length);
   }
 
   /** A response was parsed: nobody looks at its bytes any more. */
