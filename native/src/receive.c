@@ -289,21 +289,39 @@ int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
     return err;
 }
 
+static void copy_to_memory(void *arg, size_t at, const void *from, size_t length)
+{
+    memcpy((char *)arg + at, from, length);
+}
+
+/* A copier may have to wait: for a garbage collector, say. The link goes on meanwhile. */
+static void copy_unlocked(struct hd_link *link, const struct hd_copier *copier, size_t at, const void *from,
+                          size_t length)
+{
+    hd_link_release(link);
+    copier->copy(copier->arg, at, from, length);
+    hd_lock(&link->lock);
+}
+
 /* Copies of the first message. @return 0 or why the stream was lost meanwhile */
 static int take(struct hd_stream *stream, const struct hd_copier *copier, size_t at, size_t length)
 {
     struct hd_link *link = stream->link;
     struct hd_msg *msg = stream->rx_first;
-    if (!msg->offer) {
-        copier->copy(copier->arg, at, msg->buf->data + stream->rx_offset, length);
+    bool offered = msg->offer;
+    if (!offered && copier->copy == copy_to_memory) {
+        copy_to_memory(copier->arg, at, msg->buf->data + stream->rx_offset, length);
         return 0;
     }
     stream->taking = true;
-    hd_rndv_take(link, msg->offer, stream->rx_offset, copier, at, length);
+    if (offered)
+        hd_rndv_take(link, msg->offer, stream->rx_offset, copier, at, length);
+    else
+        copy_unlocked(link, copier, at, msg->buf->data + stream->rx_offset, length);
     stream->taking = false;
     if (stream->sleepers)
         hd_stream_notify(stream);
-    return hd_link_usable(link) ? 0 : hd_stream_failure(stream);
+    return !offered || hd_link_usable(link) ? 0 : hd_stream_failure(stream);
 }
 
 /* All of the first message was read. */
@@ -314,11 +332,6 @@ static void drop_read(struct hd_stream *stream)
         hd_rndv_taken(stream->link, stream->rx_first->offer);
     finish_first(stream);
     hd_buf_unref(buf);
-}
-
-static void copy_to_memory(void *arg, size_t at, const void *from, size_t length)
-{
-    memcpy((char *)arg + at, from, length);
 }
 
 ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout)

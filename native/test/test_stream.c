@@ -342,6 +342,50 @@ static void many_large_deferred_messages_stay_within_reach(void **state)
     pair_close(&pair);
 }
 
+struct slow_copy {
+    hd_stream *stream;
+    pthread_t other;
+    char data[600];
+    _Atomic bool link_went_on;
+};
+
+static void *use_link(void *arg)
+{
+    struct slow_copy *copy = arg;
+    hd_available(copy->stream);
+    copy->link_went_on = true;
+    return NULL;
+}
+
+/* As one that waits for a garbage collector, which waits for a thread that is in the engine. */
+static void copy_slowly(void *arg, size_t at, const void *from, size_t length)
+{
+    struct slow_copy *copy = arg;
+    assert_int_equal(pthread_create(&copy->other, NULL, use_link, copy), 0);
+    for (int i = 0; i < 5000 && !copy->link_went_on; i++)
+        usleep(1000);
+    memcpy(copy->data + at, from, length);
+}
+
+static void a_copier_that_waits_does_not_hold_the_link_up(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    send_filled(client, 600, 3);
+    struct slow_copy copy = {.stream = server};
+    struct hd_copier copier = {.copy = copy_slowly, .arg = &copy};
+    assert_int_equal(hd_read_through(server, &copier, sizeof(copy.data), PATIENCE), sizeof(copy.data));
+    assert_true(filled(copy.data, sizeof(copy.data), 3));
+    assert_true(copy.link_went_on);
+    pthread_join(copy.other, NULL);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 struct share {
     hd_stream *stream;
     _Atomic size_t *total;
@@ -842,6 +886,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_deferred_message_that_nobody_reads_is_given_back),
         cmocka_unit_test(a_lost_link_takes_deferred_messages_along),
         cmocka_unit_test(many_large_deferred_messages_stay_within_reach),
+        cmocka_unit_test(a_copier_that_waits_does_not_hold_the_link_up),
         cmocka_unit_test(readers_share_deferred_messages),
         cmocka_unit_test(many_messages_keep_their_order),
         cmocka_unit_test(a_full_ring_holds_senders_up),

@@ -12,9 +12,11 @@ import java.net.SocketAddress;
 import java.net.SocketOption;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
+import java.nio.channels.ReadableByteChannel;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
+import java.nio.channels.WritableByteChannel;
 import java.nio.channels.spi.SelectorProvider;
 import java.util.ArrayDeque;
 import java.util.Collections;
@@ -62,6 +64,11 @@ final class RdmaChannel extends SocketChannel {
   /** By which Server's listener knows the connection. */
   SelectionKey key() {
     return key;
+  }
+
+  /** How many bytes Server reads or writes at once: `limit` of a socket, of a channel of ours all that there are. */
+  static int piece(ReadableByteChannel from, WritableByteChannel to, int limit) {
+    return from instanceof RdmaChannel || to instanceof RdmaChannel ? Integer.MAX_VALUE : limit;
   }
 
   // Reading.
