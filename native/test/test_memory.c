@@ -126,6 +126,7 @@ static void what_is_freed_stays_warm_while_there_are_links(void **state)
     hd_engine *engine = test_engine((const char *const[]){"memory.slab.size=1m", "memory.limit=4m", NULL});
     hd_buf *first, *second, *all[20];
     hd_arena_warm(engine->arena, true);
+    int put_away = 0; /* by the communication thread, which looks around when it starts, and sleeps after that */
     for (int i = 0; i < 100; i++) {
         assert_ok(hd_buf_alloc(engine, 100, &first));
         assert_ok(hd_buf_alloc(engine, 100, &second));
@@ -133,11 +134,12 @@ static void what_is_freed_stays_warm_while_there_are_links(void **state)
         void *last = hd_buf_data(second);
         hd_buf_unref(second);
         assert_ok(hd_buf_alloc(engine, 200, &second)); /* the same class */
-        assert_ptr_equal(hd_buf_data(second), last);
+        put_away += hd_buf_data(second) != last;
         hd_buf_unref(first);
         hd_buf_unref(second);
         assert_int_equal(counter(engine, "memory.used.now"), 0);
     }
+    assert_in_range(put_away, 0, 1);
     /* When memory is short, what is warm counts as free. */
     assert_ok(hd_buf_alloc(engine, 100, &first));
     hd_buf_unref(first);
