@@ -1,4 +1,4 @@
-# ci/test: what it makes of suites that pass, fail or break off. The suites are stand-ins.
+# ci/test: what it makes of suites that pass, fail, break off or run side by side. The suites are stand-ins.
 
 bats_require_minimum_version 1.5.0
 
@@ -48,4 +48,31 @@ suite() {
     printf '@test "it" { true; }\n' >"$CLONE/tests/folder/it.bats"
     run -0 "$CLONE/ci/test" folder
     [ "${lines[-1]}" = '1 passed, 0 failed, 0 skipped' ]
+}
+
+@test "lanes run side by side; the lines of the second say whose they are, and its failure counts" {
+    # Each waits for the other to have begun.
+    suite here 'touch began-here; until [ -e began-there ]; do sleep 0.1; done; echo "1 passed, 0 failed, 0 skipped"'
+    suite there 'touch began-there; until [ -e began-here ]; do sleep 0.1; done; echo "1 passed, 1 failed, 0 skipped"; exit 1'
+    cd "$CLONE"
+    run -1 timeout 60 ci/test here '|' there
+    [ "${lines[-1]}" = '2 passed, 1 failed, 0 skipped' ]
+    [[ $output == *'there: 1 passed, 1 failed'* ]]
+}
+
+@test "stopped, it stops what runs in the second lane" {
+    suite here 'sleep 1'
+    suite there 'echo $$ >pid; exec sleep 1000'
+    cd "$CLONE"
+    bash ci/test here '|' there 3>&- &
+    local test=$!
+    until [ -s pid ]; do sleep 0.1; done
+    kill -TERM "$test"
+    wait "$test" && return 1 # not as if all had passed
+    for _ in {1..100}; do
+        kill -0 "$(<pid)" 2>/dev/null || return 0
+        sleep 0.1
+    done
+    echo "it still runs"
+    return 1
 }

@@ -126,6 +126,7 @@ total() { for i in 1 2 3; do metric "$DIR" "datanode-$i" HowdahHdfs "$1"; done |
 }
 
 @test "distcp copies between a cluster of stock Hadoop and one with the engine, both ways" {
+    slow
     cluster start --dir "$DIR" --datanodes 2 --no-yarn -D dfs.rdma.enabled=true -D dfs.replication=2
     THEIRS=$BATS_TEST_TMPDIR/theirs
     "$STOCK/bin/howdah" cluster start --dir "$THEIRS" --datanodes 1 --no-yarn

@@ -240,6 +240,7 @@ come_and_go() {
 }
 
 @test "with dynamic allocation, a worker's shuffle service serves the files of executors that are gone over the engine" {
+    slow
     local port
     port=$(free_port)
     export SPARK_DAEMON_JAVA_OPTS="-Dspark.shuffle.service.enabled=true -Dspark.shuffle.service.port=$port"

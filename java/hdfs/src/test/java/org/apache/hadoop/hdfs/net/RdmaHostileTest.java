@@ -50,7 +50,7 @@ class RdmaHostileTest {
   private static final int PATIENCE = 100;
 
   private final Random random = new Random();
-  private final int sessions = Integer.getInteger("howdah.test.sessions", 300);
+  private final int sessions = Integer.getInteger("howdah.test.sessions", 100);
   private Configuration conf = forced();
   private ExtendedBlock known;
   private long made;
