@@ -158,14 +158,13 @@ public final class RpcBench implements Callable<Integer> {
     RpcReport report = new RpcReport(plan, transport, new Machine().conditions());
     RpcRounds run = new RpcRounds(plan, sides, System.err);
     System.err.printf("%d cases a round; what the processes log is in %s%n", RpcRounds.cases(plan).size(), log);
-    run.run();
-    report.take(run);
+    run.run(() -> {
+      report.take(run);
+      write(report); // who stops a long run has the rounds that were complete
+    });
     report.print(System.out);
     if (transport.overEngine()) {
       report.checkOverEngine(sides.get(0).name());
-    }
-    if (json != null) {
-      Files.write(json.toPath(), (report.json() + "\n").getBytes(StandardCharsets.UTF_8));
     }
     if (html != null) {
       Files.write(html.toPath(), new RpcPage(report).html().getBytes(StandardCharsets.UTF_8));
@@ -174,6 +173,12 @@ public final class RpcBench implements Callable<Integer> {
       Files.delete(log.toPath());
     }
     return 0;
+  }
+
+  private void write(RpcReport report) throws IOException {
+    if (json != null) {
+      Files.write(json.toPath(), (report.json() + "\n").getBytes(StandardCharsets.UTF_8));
+    }
   }
 
   private int serve(Side side, File home, List<String> own) throws IOException {

@@ -40,10 +40,11 @@ final class RpcReport {
     this.conditions = conditions;
   }
 
+  /** What has been measured until now; again after each round. */
   void take(RpcRounds run) {
     samples = run.samples();
     profiles = run.profiles();
-    conditions.put("rounds", plan.rounds);
+    conditions.put("rounds", samples.stream().mapToInt(sample -> sample.round).max().orElse(0));
     again = run.undisturbed().again();
     disturbed = run.undisturbed().disturbed();
     conditions.put("measured_again", again);

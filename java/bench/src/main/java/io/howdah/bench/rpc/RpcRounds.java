@@ -3,6 +3,7 @@ package io.howdah.bench.rpc;
 import com.google.gson.JsonObject;
 import io.howdah.bench.Undisturbed;
 import io.howdah.bench.rpc.Sample.Case;
+import java.io.IOException;
 import java.io.PrintStream;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -79,7 +80,13 @@ final class RpcRounds {
     return cases;
   }
 
-  void run() throws InterruptedException {
+  /** What is to be done after a round. */
+  @FunctionalInterface
+  interface AfterRound {
+    void run() throws IOException;
+  }
+
+  void run(AfterRound after) throws IOException, InterruptedException {
     for (int round = 1; round <= plan.rounds; round++) {
       long started = System.nanoTime();
       List<Side> order = order();
@@ -98,6 +105,7 @@ final class RpcRounds {
       }
       progress.printf(Locale.ROOT, "round %d of %d, %.0f s, %d measured again%n", round, plan.rounds,
           (System.nanoTime() - started) / 1e9, undisturbed.again());
+      after.run();
     }
   }
 

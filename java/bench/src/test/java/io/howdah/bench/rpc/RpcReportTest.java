@@ -51,6 +51,16 @@ class RpcReportTest {
   }
 
   @Test
+  void aRunThatGoesOnHasTheRoundsThatAreComplete() {
+    report();
+    run.samples().removeIf(sample -> sample.round == 3);
+    RpcReport report = new RpcReport(plan, RpcBench.Transport.SHM, new LinkedHashMap<>());
+    report.take(run);
+    assertThat(report.conditions()).containsEntry("rounds", 2);
+    assertThat(report.rounds("ours", RpcRounds.cases(plan).get(0), "mean")).containsExactly(10, 20);
+  }
+
+  @Test
   void medianAndSpreadAreOfTheRounds() {
     RpcReport report = report();
     Case first = RpcRounds.cases(plan).get(0);
