@@ -160,12 +160,12 @@ public final class RpcBench implements Callable<Integer> {
     System.err.printf("%d cases a round; what the processes log is in %s%n", RpcRounds.cases(plan).size(), log);
     run.run(() -> {
       report.take(run);
+      if (transport.overEngine()) {
+        report.checkOverEngine(sides.get(0).name());
+      }
       write(report); // who stops a long run has the rounds that were complete
     });
     report.print(System.out);
-    if (transport.overEngine()) {
-      report.checkOverEngine(sides.get(0).name());
-    }
     if (html != null) {
       Files.write(html.toPath(), new RpcPage(report).html().getBytes(StandardCharsets.UTF_8));
     }
