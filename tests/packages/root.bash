@@ -8,7 +8,7 @@
 # What packages of ours depend on and Debian has, and curl, which the README's way to install takes; the rest of a system is not needed.
 ROOT_PACKAGES=ca-certificates,curl,python3,procps
 
-# ROOT_ARCH: the architecture of the system, where it is not this machine's: then its programs run under emulation.
+# ROOT_ARCH: ppc64el, where the system is not to be of this machine's architecture: then its programs run under emulation.
 # ROOT_EXTRA: more packages, with commas between them.
 
 # base_system: prints the archive of a base system, made once and kept.
@@ -20,7 +20,8 @@ base_system() {
         mirror=$(debian_mirror 2>/dev/null) || true
         [ -n "$mirror" ] || { echo "no Debian archive in this machine's apt sources" >&2; return 1; }
         mkdir -p "${archive%/*}"
-        mmdebstrap --quiet --variant=minbase ${ROOT_ARCH:+--arch="$ROOT_ARCH"} --include="$include" "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
+        in_emulation mmdebstrap --quiet --mode=root --variant=minbase ${ROOT_ARCH:+--arch="$ROOT_ARCH" --skip=check/qemu} --include="$include" \
+            "$suite" "$archive.new.tar" "deb $mirror $suite main" >&2 || return 1
         mv "$archive.new.tar" "$archive"
     fi
     echo "$archive"
@@ -30,8 +31,39 @@ base_system() {
 why_no_root() {
     local tool
     [ "$(id -u)" -eq 0 ] || { echo "only root can make a root file system"; return; }
-    for tool in mmdebstrap nsenter unshare; do command -v "$tool" >/dev/null || { echo "$tool is missing"; return; }; done
-    unshare --mount --pid --net --uts --fork true 2>/dev/null || echo "this machine allows no namespaces"
+    for tool in mmdebstrap nsenter unshare ${ROOT_ARCH:+qemu-ppc64le-static}; do
+        command -v "$tool" >/dev/null || { echo "$tool is missing"; return; }
+    done
+    unshare --mount --pid --net --uts --fork true 2>/dev/null || { echo "this machine allows no namespaces"; return; }
+    in_emulation true 2>/dev/null || echo "this kernel lets no namespace run programs of another architecture (Linux 6.7 does)"
+}
+
+# EMULATION: what the first process of a user namespace does there before all else: it waits until map_users was called for
+# it, and has the kernel run programs for POWER by qemu. The namespace has a table of such programs of its own (Linux 6.7):
+# the machine's stays as it is.
+# shellcheck disable=SC2016 # expanded in there
+EMULATION='
+    until grep -q . /proc/self/uid_map; do sleep 0.1; done
+    table=/proc/sys/fs/binfmt_misc qemu=/usr/share/binfmts/qemu-ppc64le
+    mount -t proc proc /proc
+    mount -t binfmt_misc binfmt_misc $table || exit 1
+    printf %s ":ppc64le:M::$(sed -n "s/^magic //p" $qemu):$(sed -n "s/^mask //p" $qemu):/usr/bin/qemu-ppc64le-static:F" >$table/register || exit 1
+'
+
+# map_users PID: in its user namespace everybody is who they are outside.
+map_users() {
+    local own
+    own=$(readlink /proc/self/ns/user)
+    until [ "$(readlink "/proc/$1/ns/user")" != "$own" ]; do kill -0 "$1" || return 1; sleep 0.1; done
+    echo '0 0 4294967295' >"/proc/$1/uid_map"
+    echo '0 0 4294967295' >"/proc/$1/gid_map"
+}
+
+# in_emulation COMMAND...: where ROOT_ARCH is set, with programs of that architecture run by emulation; else just so.
+in_emulation() {
+    [ -n "${ROOT_ARCH:-}" ] || { "$@"; return; }
+    unshare --user --mount --pid --fork --kill-child --propagation private bash -c "$EMULATION"'exec "$@"' _ "$@" &
+    map_users $! && wait $!
 }
 
 # make_root FOLDER: the file system, with a place for the JDK where this machine has it.
@@ -55,7 +87,7 @@ make_root() {
 boot_root() {
     local root=$1
     # shellcheck disable=SC2016 # expanded in there
-    setsid unshare --mount --pid --net --uts --fork --kill-child --propagation private bash -c '
+    setsid unshare ${ROOT_ARCH:+--user} --mount --pid --net --uts --fork --kill-child --propagation private bash -c "${ROOT_ARCH:+$EMULATION}"'
         root=$1
         hostname node
         ip link set lo up
@@ -67,6 +99,7 @@ boot_root() {
         mount --bind "$root.repo" "$root/srv/repo"
         exec chroot "$root" /bin/bash -c "while :; do sleep 60 & wait; done"
     ' _ "$root" "$JAVA_HOME" </dev/null >"$root.log" 2>&1 3>&- &
+    [ -z "${ROOT_ARCH:-}" ] || map_users $! || return 1
     await_root "$root" $!
 }
 
@@ -120,7 +153,7 @@ await_root() {
 # shellcheck disable=SC2153 # ROOT is what the tests export
 # in_root COMMAND...: runs it in there as root, with the environment of a login.
 in_root() {
-    nsenter --target "$(cat "$ROOT.pid")" --mount --pid --net --uts --root \
+    nsenter --target "$(cat "$ROOT.pid")" ${ROOT_ARCH:+--user} --mount --pid --net --uts --root \
         env -C / -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive "$@"
 }
 
@@ -176,10 +209,12 @@ start_of() {
 # restarted_in_order: the history server after the NameNode, as it dies when that goes away while it starts.
 restarted_in_order() { [ "$(start_of howdah-hadoop-namenode)" -lt "$(start_of howdah-hadoop-historyserver)" ]; }
 
-# wait_for_hdfs: until the NameNode has left safe mode; fails when it has ended.
+# wait_for_hdfs: until the NameNode has left safe mode; fails when it has ended, or within ten minutes.
 wait_for_hdfs() {
-    until as_user hdfs hdfs dfsadmin -safemode wait; do
+    local deadline=$((SECONDS + 600))
+    until as_user hdfs timeout 300 hdfs dfsadmin -safemode wait; do
         in_root service howdah-hadoop-namenode status || return 1
+        [ "$SECONDS" -lt "$deadline" ] || { echo "HDFS is in safe mode after ten minutes" >&2; return 1; }
         sleep 1
     done
 }
