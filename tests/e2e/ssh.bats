@@ -8,7 +8,8 @@ load lib
 
 setup() {
     set_up_tree
-    SSHD=$(PATH=$PATH:/usr/sbin:/sbin command -v sshd) || skip "sshd is not installed (package openssh-server; it would start a service, so ci/prepare leaves it to you)"
+    . "$HOWDAH_ROOT/ci/lib/sshd.sh"
+    SSHD=$(provide_sshd) || { REASON=$SSHD SSHD='' && skip "$REASON"; }
     CONF=$BATS_TEST_TMPDIR/conf
     mkdir "$BATS_TEST_TMPDIR/ssh"
     start_sshd
@@ -85,6 +86,7 @@ write_conf() {
 nodes_running() { "$TREE/bin/yarn" --config "$CONF" node -list 2>&1 | grep -q 'Total Nodes:1'; }
 
 @test "start-dfs.sh and start-yarn.sh bring up what the configuration names, the stop scripts end it" {
+    slow
     local daemon
     run -0 "$TREE/sbin/slaves.sh" --config "$CONF" echo here
     [ "$output" = "localhost: here" ]

@@ -9,12 +9,12 @@ why_no_room() {
     unshare --mount --pid --net --uts --fork true 2>/dev/null || echo "this machine allows no namespaces"
 }
 
-# open_room FOLDER: ROOM is ready when it returns.
+# open_room FOLDER [SSHD]: ROOM is ready when it returns.
 open_room() {
     local holder
     mkdir -p "$1"
     setsid unshare --mount --pid --net --uts --mount-proc --fork --kill-child --propagation private \
-        "$HOWDAH_ROOT/tests/packages/batch-system" "$1" </dev/null >"$1/log.room" 2>&1 3>&- &
+        "$HOWDAH_ROOT/tests/packages/batch-system" "$@" </dev/null >"$1/log.room" 2>&1 3>&- &
     holder=$!
     echo "$holder" >"$1/holder"
     while kill -0 "$holder" 2>/dev/null && [ ! -e "$1/ready" ]; do sleep 0.1; done

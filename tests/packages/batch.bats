@@ -7,7 +7,10 @@ setup_file() {
     export ROOM=$BATS_FILE_TMPDIR/room TREE=$HOWDAH_BUILD/dist/howdah-$HOWDAH_VERSION REASON
     REASON=$(why_no_room)
     [ -z "$REASON" ] || return 0
-    open_room "$ROOM"
+    . "$HOWDAH_ROOT/ci/lib/sshd.sh"
+    export WITHOUT_SSH='' SSHD
+    SSHD=$(provide_sshd) || { WITHOUT_SSH=$SSHD SSHD=''; }
+    open_room "$ROOM" "$SSHD"
     mkdir -p "$ROOM/jobs" "$ROOM/local"
     for _ in 1 2 3; do echo "camel howdah camel"; done >"$ROOM/jobs/words"
     # PBS starts a job in the home folder.
@@ -95,7 +98,7 @@ nothing_left() {
 }
 
 @test "PBS: WordCount on two nodes over ssh" {
-    [ -x /usr/sbin/sshd ] || skip "sshd is missing"
+    [ -z "$WITHOUT_SSH" ] || skip "$WITHOUT_SSH"
     local ssh="ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -i $ROOM/user_key"
     rm -rf "$ROOM"/jobs/{counts,nodes}
     run in_room env ROOM="$ROOM" "$HOWDAH_ROOT/tests/packages/qsub" -l select=2:ncpus=2 \
