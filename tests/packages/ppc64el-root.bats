@@ -12,11 +12,7 @@ setup_file() {
     JAVA_HOME=$HOWDAH_CACHE/jdk8-ppc64el
     [ -x "$JAVA_HOME/bin/java" ] || (. "$HOWDAH_ROOT/ci/lib/common.sh" && make_private_jdk8 "$JAVA_HOME" ppc64el)
     make_root "$ROOT"
-    mkdir "$ROOT.repo"
-    "$HOWDAH_ROOT/ci/repo" --debs "$DEBS" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made"
-    cp -R "$BATS_FILE_TMPDIR/made/apt" "$ROOT.repo/apt"
-    echo 'deb [trusted=yes] file:/srv/repo/apt stable main' >"$ROOT/etc/apt/sources.list"
-    touch "$ROOT.repo/ready"
+    offer_packages "$DEBS"
     boot_root "$ROOT"
 }
 

@@ -83,6 +83,16 @@ make_root() {
     chmod -R go+X "$root/root" "$root/home"
 }
 
+# offer_packages DEBS: as an unsigned repository that apt in there takes packages from. Before it is booted.
+offer_packages() {
+    mkdir "$ROOT.repo"
+    "$HOWDAH_ROOT/ci/repo" --debs "$1" --rpms /nonexistent --out "$ROOT.made" || return 1
+    cp -R "$ROOT.made/apt" "$ROOT.repo/apt"
+    rm -rf "$ROOT.made"
+    echo 'deb [trusted=yes] file:/srv/repo/apt stable main' >"$ROOT/etc/apt/sources.list"
+    touch "$ROOT.repo/ready"
+}
+
 # boot_root FOLDER: its namespaces, held by a process that takes in orphans; its number is in FOLDER.pid.
 boot_root() {
     local root=$1

@@ -9,11 +9,7 @@ setup_file() {
     [ -n "$REASON" ] || grep -q cgroup2 /proc/filesystems || REASON='this kernel has no cgroup2'
     [ -z "$REASON" ] || return 0
     make_root "$ROOT"
-    mkdir "$ROOT.repo"
-    "$HOWDAH_ROOT/ci/repo" --debs "$DEBS" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made"
-    cp -R "$BATS_FILE_TMPDIR/made/apt" "$ROOT.repo/apt"
-    echo 'deb [trusted=yes] file:/srv/repo/apt stable main' >"$ROOT/etc/apt/sources.list"
-    touch "$ROOT.repo/ready"
+    offer_packages "$DEBS"
     boot_systemd "$ROOT"
 }
 
