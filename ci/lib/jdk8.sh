@@ -27,15 +27,14 @@ debian_mirror() {
 
 # make_private_jdk8 DEST [ARCHITECTURE]: Debian's OpenJDK 8 (its unstable suite keeps it) with its own C library beside it, so that it
 # runs on a system whose own is older. The prefix is written into the binaries: to move it, make it again.
-make_private_jdk8() {
-    local dest=$1 arch=${2:-$(dpkg --print-architecture)} work mirror
-    mirror=$(debian_mirror)
+make_private_jdk8() ( # a shell of its own: its end removes what was downloaded, whatever the caller's traps are
+    dest=$1 arch=${2:-$(dpkg --print-architecture)} mirror=$(debian_mirror)
     [ -n "$mirror" ] || die "no Debian archive in this machine's apt sources" \
         "install a JDK 8 yourself and set HOWDAH_JDK8 to its folder"
     work=$(mktemp -d "${TMPDIR:-/tmp}/howdah-jdk8.XXXXXX")
-    # shellcheck disable=SC2064 # the folder's name is known now
-    trap "rm -rf '$work'" RETURN
-    download_jdk8 "$work" "$mirror" "$arch"
+    trap 'rm -rf "$work"' EXIT
+    download_jdk8 "$work" "$mirror" "$arch" || die "Debian's OpenJDK 8 for $arch could not be had from $mirror" \
+        "see apt's words above; or install a JDK 8 yourself and set HOWDAH_JDK8 to its folder"
     unpack_jdk8 "$work" "$dest.new" "$arch"
     rm -rf "$dest"
     # Binaries name the final prefix, not the one they were unpacked in.
@@ -43,7 +42,7 @@ make_private_jdk8() {
     mv "$dest.new" "$dest"
     [ "$arch" != "$(dpkg --print-architecture)" ] || is_jdk8 "$dest" || die "the private JDK 8 in $dest does not start" \
         "see: $dest/bin/java -version; or set HOWDAH_JDK8 to a JDK 8 of your own"
-}
+)
 
 download_jdk8() {
     local work=$1 mirror=$2 arch=$3 options keyring=/usr/share/keyrings/debian-archive-keyring.gpg
@@ -53,9 +52,9 @@ download_jdk8() {
     options=(-qq -o "Dir::Etc::SourceList=$work/sources.list" -o Dir::Etc::SourceParts=/dev/null
         -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work" -o Acquire::Languages=none
         -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root -o "APT::Architecture=$arch" -o "APT::Architectures=$arch")
-    apt-get "${options[@]}" update
-    (cd "$work/debs" && apt-get "${options[@]}" download \
-        openjdk-8-jre-headless openjdk-8-jdk-headless libc6 zlib1g libgcc-s1 libstdc++6)
+    apt-get "${options[@]}" update &&
+        (cd "$work/debs" && apt-get "${options[@]}" download \
+            openjdk-8-jre-headless openjdk-8-jdk-headless libc6 zlib1g libgcc-s1 libstdc++6) || return
     # The suite moves on and keeps one version; the archives that this JDK was made of are kept.
     cp -f "$work"/debs/*.deb "$HOWDAH_CACHE/debs/"
 }
