@@ -142,22 +142,29 @@ all_under() {
 
 # rpc_pair TRANSPORT: a server and a client of Hadoop's RPC, two JVMs, with the engine forced over a transport. Both say
 # what their counters say, and fail if a connection went elsewhere.
-rpc_pair() {
-    local transport=$1 folder server status=0 java=() classes=build/rdma-vm/classes
+rpc_pair() { java_pair org.apache.hadoop.ipc.RpcPair 256m "$1"; }
+
+# hdfs_pair TRANSPORT: the same with a NameNode and two DataNodes, and a client that writes and reads.
+hdfs_pair() { java_pair org.apache.hadoop.hdfs.net.HdfsPair 400m "$1"; }
+
+# java_pair CLASS HEAP TRANSPORT: both ends of it.
+java_pair() {
+    local transport=$3 folder server status=0 java=() classes=build/rdma-vm/classes
     [ -d "$classes" ] || { echo "there is no $classes: ci/rdma-vm-tests compiles it" && return 1; }
     # shellcheck source=/dev/null
     . build/prepare.env
     folder=$(mktemp -d)
     mkfifo "$folder/open"
+    hostname localhost # the machine has no name of its own, and Hadoop asks what its name resolves to
     # C1 only: on an emulated processor the second compiler takes more than it gives.
-    java=("$JAVA_HOME/bin/java" -Xmx256m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData
+    java=("$JAVA_HOME/bin/java" "-Xmx$2" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData
         -Djava.net.preferIPv4Stack=true -Djava.security.egd=file:///dev/urandom
-        -cp "$classes:tests/rdma-vm/rpc:$(<"$classes/classpath")" org.apache.hadoop.ipc.RpcPair)
+        -cp "$classes:tests/rdma-vm/rpc:$(<"$classes/classpath")" "$1")
     # The server ends with its standard input: when the client, or this test, has.
     "${java[@]}" server "$transport" "$HOWDAH_VM_ADDRESS" "$folder/port" <"$folder/open" &
     server=$!
     exec 8>"$folder/open"
-    for _ in {1..2400}; do
+    for _ in {1..6000}; do
         if [ -e "$folder/port" ] || ! kill -0 "$server" 2>/dev/null; then break; fi
         sleep 0.1
     done
@@ -198,7 +205,7 @@ PROPERTIES
         unset HADOOP_CONF_DIR
         # shellcheck disable=SC2086 # words
         "$JAVA_HOME/bin/java" $jvm -Xmx512m -Djava.net.preferIPv4Stack=true -cp "$tree/etc/spark:$tree/jars/*" \
-            org.apache.spark.deploy.SparkSubmit --master 'local-cluster[2,1,512]' --executor-memory 512m \
+            org.apache.spark.deploy.SparkSubmit --master 'local-cluster[2,1,512]' --conf spark.executor.memory=512m \
             --conf spark.ui.enabled=false --conf spark.network.timeout=600s --conf spark.executor.heartbeatInterval=60s \
             --conf spark.rpc.askTimeout=600s --conf spark.shuffle.rdma.enabled=true \
             --conf "spark.shuffle.rdma.transport=$transport" --conf spark.shuffle.rdma.memory.limit=128m \
