@@ -178,6 +178,8 @@ static void link_event(struct hd_link *link)
         linger(link);
     }
     serve(link);
+    if (hd_link_usable(link) && !link->armed)
+        hd_comm_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
     hd_link_unlock(link);
 }
 

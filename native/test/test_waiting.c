@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "link.h"
 #include "support.h"
 
 static void timeouts_and_refusals_to_block(void **state)
@@ -272,6 +272,58 @@ static void a_blocked_receiver_sleeps(void **state)
     pair_close(&pair);
 }
 
+static bool is_armed(hd_link *link)
+{
+    hd_link_lock(link);
+    bool armed = link->armed;
+    hd_link_unlock(link);
+    return armed;
+}
+
+static bool becomes_armed(hd_link *link, int64_t time)
+{
+    for (int64_t end = hd_now() + time; !is_armed(link); usleep(1000))
+        if (hd_now() >= end)
+            return false;
+    return true;
+}
+
+/* A caller polls a link for which the communication thread was just woken, and leaves. @return whether that thread
+ * watches the link again long before it looks at all links anyway, a second after it last did */
+static bool is_watched_after_a_caller_left(const char *const *options)
+{
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *msg;
+    pair_open(&pair, options);
+    pair_stream(&pair, NULL, &client, &server);
+    hd_comm_hurry(pair.server); /* it looks now */
+    usleep(30000);
+    assert_true(becomes_armed(pair.server, PATIENCE));
+    assert_ok(hd_send(client, "x", 1, PATIENCE));
+    while (is_armed(pair.server)) /* until the communication thread, which lingers then */
+        usleep(100);
+    assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
+    hd_buf_unref(msg);
+    assert_int_equal(hd_recv(server, &msg, 20 * MILLI), -ETIMEDOUT);
+    bool watched = becomes_armed(pair.server, SECOND / 2);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+    return watched;
+}
+
+/* Nobody told the communication thread that the caller left, so the next stream was not noticed for up to a second. A
+ * machine that stands still for a while may be late once; a mistake is late each time. */
+static void a_link_that_a_caller_took_over_is_watched_again(void **state)
+{
+    (void)state;
+    const char *const options[] = {"poll.spin=100ms", NULL};
+    int tries = 0;
+    while (!is_watched_after_a_caller_left(options))
+        assert_int_not_equal(++tries, 5);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +335,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_transfer_without_memory_is_not_tried_in_a_loop),
         cmocka_unit_test(two_large_messages_are_announced_at_once),
         cmocka_unit_test(a_blocked_receiver_sleeps),
+        cmocka_unit_test(a_link_that_a_caller_took_over_is_watched_again),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
