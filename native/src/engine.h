@@ -54,7 +54,8 @@ struct hd_engine {
     pthread_cond_t io_work;
     struct hd_list io_jobs;
     pthread_t *io_threads;
-    unsigned io_count;
+    unsigned io_count, io_files;
+    struct hd_buf *io_spare;
     bool io_stop;
 
     _Atomic int spinners;

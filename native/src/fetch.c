@@ -44,8 +44,10 @@ void hd_fetch_destroy(struct hd_fetch *f)
         hd_queue_unref(f->queue);
     hd_buf_unref(f->into);
     hd_buf_unref(f->chunk);
-    if (f->file >= 0)
+    if (f->file >= 0) {
         close(f->file);
+        hd_io_remove_file(f->link->engine);
+    }
     hd_link_put(f->link);
     free(f);
 }

@@ -41,6 +41,7 @@ struct hd_fetch {
     int file; /* -1: none */
     uint64_t file_offset;
     bool io_busy;
+    _Atomic bool landed; /* the client has memory for all of it, and a piece */
     struct hd_list io_node;
     char text[]; /* service, 0, name */
 };
@@ -59,5 +60,9 @@ void hd_fetch_answer(struct hd_fetch *fetch);
 void hd_fetch_transmit_replies(struct hd_link *link);
 /* Has the next piece of a file read, unless enough is under way or the fetch has ended. */
 void hd_fetch_read_ahead(struct hd_fetch *fetch);
+
+/* Files that are being answered with are counted: while there are any, the I/O threads keep a buffer of their own. */
+void hd_io_add_file(struct hd_engine *engine);
+void hd_io_remove_file(struct hd_engine *engine);
 
 #endif

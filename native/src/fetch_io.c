@@ -8,6 +8,9 @@
 
 #include "fetch.h"
 
+#define SPARE_SHARE    16 /* of the memory that there may be at all, the spare buffer takes at most this part */
+#define TRIES_IN_A_ROW 8  /* jobs that are tried before a pause, where memory is short */
+
 void hd_fetch_read_ahead(struct hd_fetch *f)
 {
     struct hd_engine *engine = f->link->engine;
@@ -25,19 +28,83 @@ void hd_fetch_read_ahead(struct hd_fetch *f)
     pthread_mutex_unlock(&engine->io_lock);
 }
 
-static int read_piece(struct hd_fetch *f, size_t length, hd_buf **out)
+/* ---- memory for pieces ----
+ *
+ * A client needs memory for a whole block when its first piece comes, and holds it until the last one has. Should the
+ * memory of this process be full, of such blocks perhaps, the pieces that they wait for would find none; two processes
+ * that fetch from each other would wait for ever. So no block is begun before there is a spare buffer, which only
+ * pieces of blocks for which the client has its memory may use: one block after the other ends, and gives back what it
+ * held.
+ */
+
+void hd_io_add_file(struct hd_engine *engine)
 {
-    struct timespec pause = {.tv_nsec = 1000000};
-    int err;
-    while ((err = hd_arena_alloc(f->link->engine->arena, length, out)) == -ENOBUFS) {
-        if (f->link->error || atomic_load(&f->link->engine->closing))
-            return err;
-        nanosleep(&pause, NULL); /* memory comes back as clients take what they asked for */
+    pthread_mutex_lock(&engine->io_lock);
+    engine->io_files++;
+    pthread_mutex_unlock(&engine->io_lock);
+}
+
+void hd_io_remove_file(struct hd_engine *engine)
+{
+    pthread_mutex_lock(&engine->io_lock);
+    if (--engine->io_files == 0) {
+        hd_buf_unref(engine->io_spare);
+        engine->io_spare = NULL;
     }
+    pthread_mutex_unlock(&engine->io_lock);
+}
+
+static size_t spare_size(const struct hd_conf *conf)
+{
+    size_t most = (size_t)conf->memory_limit / SPARE_SHARE, size = (size_t)conf->chunk_size;
+    return size < most ? size : most;
+}
+
+static bool has_spare(struct hd_engine *engine)
+{
+    pthread_mutex_lock(&engine->io_lock);
+    if (!engine->io_spare)
+        hd_arena_alloc(engine->arena, spare_size(&engine->conf), &engine->io_spare);
+    bool has = engine->io_spare;
+    pthread_mutex_unlock(&engine->io_lock);
+    return has;
+}
+
+static hd_buf *take_spare(struct hd_engine *engine)
+{
+    hd_buf *spare = NULL;
+    pthread_mutex_lock(&engine->io_lock);
+    if (engine->io_spare && atomic_load_explicit(&engine->io_spare->refs, memory_order_acquire) == 1)
+        spare = hd_buf_ref(engine->io_spare);
+    pthread_mutex_unlock(&engine->io_lock);
+    return spare;
+}
+
+/* @return -EAGAIN: later. *length: what fits into it. */
+static int find_memory(struct hd_fetch *f, size_t *length, hd_buf **out)
+{
+    struct hd_engine *engine = f->link->engine;
+    bool landed = atomic_load(&f->landed);
+    int err = has_spare(engine) || landed ? hd_arena_alloc(engine->arena, *length, out) : -ENOBUFS;
+    if (err != -ENOBUFS || f->link->error || atomic_load(&engine->closing))
+        return err;
+    *out = landed ? take_spare(engine) : NULL;
+    if (!*out)
+        return -EAGAIN;
+    if (*length > (*out)->length)
+        *length = (*out)->length;
+    return 0;
+}
+
+/* ---- reading ---- */
+
+static int read_piece(struct hd_fetch *f, size_t *length, hd_buf **out)
+{
+    int err = find_memory(f, length, out);
     if (err)
         return err;
-    for (size_t done = 0; done < length;) {
-        ssize_t n = pread(f->file, (*out)->data + done, length - done, (off_t)(f->file_offset + f->sent + done));
+    for (size_t done = 0; done < *length;) {
+        ssize_t n = pread(f->file, (*out)->data + done, *length - done, (off_t)(f->file_offset + f->sent + done));
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0) {
@@ -52,12 +119,15 @@ static int read_piece(struct hd_fetch *f, size_t length, hd_buf **out)
     return 0;
 }
 
-static void io_job(struct hd_fetch *f)
+/* @return false if there is no memory for it now */
+static bool io_job(struct hd_fetch *f)
 {
-    struct hd_link *link = hd_link_ref(f->link);
-    size_t left = f->total - f->sent, step = link->engine->conf.chunk_size, length = left < step ? left : step;
+    size_t left = f->total - f->sent, step = f->link->engine->conf.chunk_size, length = left < step ? left : step;
     hd_buf *buf = NULL;
-    int err = read_piece(f, length, &buf);
+    int err = read_piece(f, &length, &buf);
+    if (err == -EAGAIN)
+        return false;
+    struct hd_link *link = hd_link_ref(f->link);
     hd_link_lock(link);
     f->io_busy = false;
     bool up = hd_link_usable(link);
@@ -77,21 +147,48 @@ static void io_job(struct hd_fetch *f)
         hd_fetch_destroy(f);
     }
     hd_link_put(link);
+    return true;
+}
+
+/* Where memory is short, a block that has begun comes first: its end gives some back. */
+static struct hd_fetch *next_job(struct hd_engine *engine, bool short_of_memory)
+{
+    struct hd_list *first = engine->io_jobs.next;
+    for (struct hd_list *n = first; short_of_memory && n != &engine->io_jobs; n = n->next)
+        if (atomic_load(&hd_container(n, struct hd_fetch, io_node)->landed)) {
+            first = n;
+            break;
+        }
+    hd_list_remove(first);
+    return hd_container(first, struct hd_fetch, io_node);
+}
+
+static void put_back(struct hd_engine *engine, struct hd_fetch *f, unsigned vain)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    if (vain % TRIES_IN_A_ROW == 0)
+        nanosleep(&pause, NULL); /* memory comes back as clients take what they asked for */
+    pthread_mutex_lock(&engine->io_lock);
+    hd_list_add_tail(&engine->io_jobs, &f->io_node);
+    pthread_mutex_unlock(&engine->io_lock);
 }
 
 static void *io_run(void *arg)
 {
     struct hd_engine *engine = arg;
+    unsigned vain = 0;
     pthread_mutex_lock(&engine->io_lock);
     for (;;) {
         while (hd_list_empty(&engine->io_jobs) && !engine->io_stop)
             pthread_cond_wait(&engine->io_work, &engine->io_lock);
         if (hd_list_empty(&engine->io_jobs))
             break;
-        struct hd_fetch *f = hd_container(engine->io_jobs.next, struct hd_fetch, io_node);
-        hd_list_remove(&f->io_node);
+        struct hd_fetch *f = next_job(engine, vain > 0);
         pthread_mutex_unlock(&engine->io_lock);
-        io_job(f);
+        if (io_job(f))
+            vain = 0;
+        else
+            put_back(engine, f, ++vain);
         pthread_mutex_lock(&engine->io_lock);
     }
     pthread_mutex_unlock(&engine->io_lock);

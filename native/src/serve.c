@@ -169,6 +169,8 @@ void hd_fetch_sent(struct hd_fetch *f, int error)
     f->inflight--;
     if (error)
         f->cancelled = true;
+    else
+        atomic_store(&f->landed, true);
     if (f->state == FETCH_MOVING && hd_list_empty(&f->node) && !f->io_busy)
         hd_fetch_read_ahead(f);
     finish_if_done(f);
@@ -250,6 +252,7 @@ int hd_fetch_reply_file(hd_fetch *f, int fd, uint64_t offset, uint64_t length)
     f->file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (f->file < 0)
         return hd_error(-errno, "no descriptor: %s", strerror(errno));
+    hd_io_add_file(f->link->engine);
     f->file_offset = offset;
     f->total = length;
     return reply(f, hd_fetch_read_ahead);

@@ -283,6 +283,26 @@ static void hundreds_at_a_time_complete_once_each(void **state)
     finish(&f);
 }
 
+/* More blocks than fit into memory, of several pieces each. Over `self` client and server share it, so that blocks
+ * which have begun are in the way of the pieces that they wait for. */
+static void blocks_that_have_begun_end_where_memory_is_short(void **state)
+{
+    (void)state;
+    enum { COUNT = 32 };
+    struct fixture f;
+    begin(&f, (const char *const[]){"memory.limit=16m", "chunk.size=64k", NULL});
+    for (int i = 0; i < COUNT; i++)
+        ask(&f, "f1000000", 0, HD_FETCH_ALL, NULL);
+    for (int i = 0; i < COUNT; i++) {
+        struct hd_event event = next_event(f.done, HD_EVENT_FETCHED);
+        assert_int_equal(event.status, 0);
+        assert_true(filled(hd_buf_data(hd_fetch_data(event.fetch)), 1000000, 77));
+        hd_fetch_release(event.fetch);
+    }
+    await_counter(f.pair.a, "memory.used.now", 0);
+    finish(&f);
+}
+
 static void a_lost_link_completes_every_fetch(void **state)
 {
     (void)state;
@@ -318,6 +338,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_small_block_overtakes_a_slow_one),
         cmocka_unit_test(a_fetch_can_be_cancelled),
         cmocka_unit_test(hundreds_at_a_time_complete_once_each),
+        cmocka_unit_test(blocks_that_have_begun_end_where_memory_is_short),
         cmocka_unit_test(a_lost_link_completes_every_fetch),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
