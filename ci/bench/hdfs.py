@@ -15,6 +15,7 @@ import shutil
 import sys
 import tempfile
 
+import memory
 import report
 import stock
 
@@ -90,6 +91,7 @@ def dfsio(cluster, megabytes):
     figures = {}
     for step in ("write", "read"):
         shape = ["-nrFiles", "4", "-size", "%dMB" % max(1, megabytes // 4)]
+        shape += ["-resFile", os.path.join(cluster.folder, "TestDFSIO_results.log")]  # or it is left where we are
         printed = tree.run(*job, "-" + step, *shape, HADOOP_CLASSPATH=":".join(jars), **cluster.site)
         rate = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
         figures["throughput", "dfsio " + step] = ("MB/s", "higher", rate)
@@ -118,6 +120,7 @@ def measure(tree, extra, options, medium):
         with Cluster(tree, scratch, settings) as cluster:
             document = os.path.join(scratch, "figures.json")
             words = ["--size", options.size, "--client-size", options.client_size, "--clients", options.clients]
+            words += ["--random", "20000"]
             before, clients_before = cluster.cpu_seconds(), clients_seconds()
             # A client holds up to 8 MB: 64 of them do not fit into the default heap.
             tree.run("howdah", "bench", "hdfs", *words, "--json", document, HOWDAH_OPTS="-Xmx1g", **cluster.site)
@@ -156,6 +159,7 @@ def main():
     parser.add_argument("--clients", default="4,64", help="how many clients at a time (default 4,64)")
     parser.add_argument("--dfsio", type=int, default=1024, help="MB that TestDFSIO moves; 0 leaves it out (default 1024)")
     parser.add_argument("--variants", default="parallel,stages", help="of ours, as rows of their own (default parallel,stages)")
+    memory.add_option(parser)
     options = parser.parse_args()
     variants = [name for name in options.variants.split(",") if name]
     media = options.media.split(",")
@@ -172,6 +176,8 @@ def main():
         cluster="3 DataNodes, replication 3, one machine",
         size=options.size,
     )
+    kept = memory.Kept(options.keep_memory)
+    result.conditions.update(kept.conditions())
     undisturbed = report.Undisturbed(2, options.rounds * len(media))
     for medium in media:
         seen = {}

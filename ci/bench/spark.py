@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 
+import memory
 import report
 
 SHUFFLES = ("GroupBy", "SortBy", "TeraSort")
@@ -161,11 +162,14 @@ def main():
     parser.add_argument("--java-home", required=True)
     parser.add_argument("--rounds", type=int, default=5, help="how often each job is run on each side (default 5)")
     parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
+    memory.add_option(parser)
     options, more = parser.parse_known_args()
     if options.rounds < 1:
         parser.error("rounds must be at least 1")
     # Before the benchmark: what loads the machine during it is the benchmark.
     result = report.Report("spark", "stock Spark 2.1.3", options.root, jdk=report.jdk(options.java_home))
+    kept = memory.Kept(options.keep_memory)
+    result.conditions.update(kept.conditions())
     lines, all_samples = [], []
     for number, words in enumerate(passes(more), 1):
         document = bench(options, words, number)

@@ -17,6 +17,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
@@ -61,13 +62,13 @@ public final class HdfsBench implements Callable<Integer> {
   @Option(names = "--part", defaultValue = "4k", description = "Bytes of a random read (default: 4k).")
   private String part;
 
-  @Option(names = "--random", defaultValue = "2000",
-      description = "Random reads, of which half warm up (default: 2000).")
+  @Option(names = "--random", defaultValue = "2000", description = "Random reads (default: 2000).")
   private int random;
 
-  @Option(names = "--warm-up", defaultValue = "1",
-      description = "Times that a file is written and read before (default: 1).")
-  private int warmUp;
+  @Option(names = "--settle", defaultValue = "5", paramLabel = "SECONDS",
+      description = "How long the one client writes and reads, and then reads at random, before that counts: the JVMs "
+          + "of cluster and client compile meanwhile (default: 5).")
+  private int settle;
 
   @Option(names = "--folder", defaultValue = "/benchmarks/howdah",
       description = "Where the files are made; it is removed (default: /benchmarks/howdah).")
@@ -121,9 +122,9 @@ public final class HdfsBench implements Callable<Integer> {
         throw new ParameterException(spec.commandLine(), "--measure " + measure + ": one of " + MEASURES);
       }
     }
-    if (random < 2 || warmUp < 0 || replication < 1 || clients.stream().anyMatch(count -> count < 1 || count > 1024)) {
+    if (random < 1 || settle < 0 || replication < 1 || clients.stream().anyMatch(count -> count < 1 || count > 1024)) {
       throw new ParameterException(spec.commandLine(),
-          "--random is from 2 on, --warm-up from 0, --replication from 1, --clients from 1 to 1024");
+          "--random is from 1 on, --settle from 0, --replication from 1, --clients from 1 to 1024");
     }
   }
 
@@ -153,8 +154,10 @@ public final class HdfsBench implements Callable<Integer> {
     HdfsLoad load = load(files);
     long length = bytes("--size", size);
     Path path = new Path(folder, "one");
-    for (int i = 0; i <= warmUp; i++) {
-      boolean counts = i == warmUp;
+    long begin = System.nanoTime();
+    boolean counts = false;
+    while (!counts) {
+      counts = settled(begin);
       if (measures.contains("write") || measures.contains("read") || measures.contains("random")) {
         add(counts, "write", load.write(path, length, replication, blockSize));
       }
@@ -163,10 +166,22 @@ public final class HdfsBench implements Callable<Integer> {
       }
     }
     if (measures.contains("random")) {
-      long[] times = load.readRandom(path, length, (int) bytes("--part", part), random);
-      samples.add(HdfsSample.latency("random", 1, Arrays.copyOfRange(times, random / 2, random)));
+      samples.add(HdfsSample.latency("random", 1, random(load, path, length)));
     }
     files.delete(path, false);
+  }
+
+  private boolean settled(long begin) {
+    return System.nanoTime() - begin >= TimeUnit.SECONDS.toNanos(settle);
+  }
+
+  private long[] random(HdfsLoad load, Path path, long length) throws IOException {
+    long begin = System.nanoTime();
+    int size = (int) bytes("--part", part);
+    while (!settled(begin)) {
+      load.readRandom(path, length, size, random);
+    }
+    return load.readRandom(path, length, size, random);
   }
 
   private HdfsLoad load(FileSystem files) {
@@ -256,6 +271,7 @@ public final class HdfsBench implements Callable<Integer> {
     conditions.put("block", blockSize);
     conditions.put("replication", replication);
     conditions.put("part", bytes("--part", part));
+    conditions.put("settle_seconds", settle);
     document.put("conditions", conditions);
     document.put("samples", samples);
     String text = new GsonBuilder().setPrettyPrinting().create().toJson(document) + "\n";
