@@ -1,16 +1,18 @@
 """Memory that a hypervisor would take back between measurements.
 
-A virtual machine may report its free memory to the host, which takes it, a few seconds after it became free, and gives it again at
-the first touch of each page. Writing to fresh pages then costs several times as much: one that was looked at wrote 384
-to 613 MB/s to files in memory after a rest, and 2,300 to 2,800 MB/s when its memory was its own. Benchmarks that write gigabytes between
+A virtual machine may report its free memory to the host, which takes it within seconds and gives it again at the first
+touch of each page. Writing to fresh pages then costs several times as much: one machine wrote 384 to 613 MB/s to files
+in memory after a rest, and 2,300 to 2,800 MB/s when its memory was its own. Benchmarks that write gigabytes between
 pauses would measure that.
 
-Free memory is reported in blocks of 2 MB. So all of it is taken once, and given back but for a page in each of those blocks. As long as
-these pages are held nearly nothing is reported, and a machine's memory is as fast as one's that has no such host.
+Free memory is reported in blocks of 2 MB. So all of it is taken once, and given back but for a page in each of those
+blocks. As long as these pages are held nearly nothing is reported, and memory is as fast as a machine's of its own.
 """
 
 import glob
 import mmap
+import os
+import sys
 import time
 
 BLOCK = 2 << 20
@@ -20,6 +22,11 @@ RESERVE = 1500 << 20
 # A feature of virtio's balloon, by its number: the machine reports free pages.
 REPORTING = 5
 MADV_POPULATE_WRITE = 23
+# Limit and use of memory, of control groups of version 2 and 1.
+GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
 
 
 def reports_free_pages(features="/sys/bus/virtio/drivers/virtio_balloon/virtio*/features"):
@@ -36,6 +43,18 @@ def free_bytes(meminfo="/proc/meminfo"):
     """Memory that nobody uses."""
     with open(meminfo) as file:
         return next(int(line.split()[1]) << 10 for line in file if line.startswith("MemFree:"))
+
+
+def allowed_bytes(groups=GROUPS):
+    """What this process's control group may still have, as its container sees it; more than there is if no limit is set."""
+    room = sys.maxsize
+    for limit, used in groups:
+        if os.path.exists(limit):
+            with open(limit) as most, open(used) as now:
+                words = most.read().strip(), now.read().strip()
+            if words[0] != "max":
+                room = min(room, int(words[0]) - int(words[1]))
+    return room
 
 
 def add_option(parser):
@@ -55,22 +74,19 @@ class Kept:
         """wanted: as the option has it."""
         self.area = None
         self.megabytes = 0
-        self.seconds = 0.0
-        size = (free_bytes() - RESERVE) // BLOCK * BLOCK
+        size = (min(free_bytes(), allowed_bytes()) - RESERVE) // BLOCK * BLOCK
         if wanted == "no" or (wanted == "auto" and not reports_free_pages()) or size <= 0:
             return
         start = time.monotonic()
         self._hold(size)
-        self.seconds = time.monotonic() - start
-        print("kept %d MB of memory warm, %.0f s" % (self.megabytes, self.seconds), flush=True)
+        print("kept %d MB of memory warm, %.0f s" % (self.megabytes, time.monotonic() - start), flush=True)
 
     def _hold(self, size):
-        area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-        area.madvise(mmap.MADV_NOHUGEPAGE)
         try:
+            area = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+            area.madvise(mmap.MADV_NOHUGEPAGE)
             area.madvise(MADV_POPULATE_WRITE)
-        except OSError as error:
-            area.close()
+        except OSError as error:  # an older kernel, or one that promises no more than it has
             print("memory is not kept warm: %s; the first touch of a page may cost more than its use" % error, flush=True)
             return
         for at in range(0, size, BLOCK):

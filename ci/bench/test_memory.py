@@ -34,6 +34,13 @@ class MemoryTest(unittest.TestCase):
         path = self.file("meminfo", "MemTotal:       24684084 kB\nMemFree:        1024 kB")
         self.assertEqual(memory.free_bytes(path), 1 << 20)
 
+    def test_a_container_may_have_less_than_is_free(self):
+        used = self.file("used", "100")
+        self.assertEqual(memory.allowed_bytes([(self.file("limit", "5100"), used)]), 5000)
+        self.assertGreater(memory.allowed_bytes([(self.file("none", "max"), used), ("/nowhere", used)]), 1 << 60)
+        with mock.patch.object(memory, "allowed_bytes", return_value=memory.RESERVE):
+            self.assertEqual(memory.Kept("yes").megabytes, 0)
+
     def test_nothing_is_kept_where_nobody_would_take_it_or_little_is_free(self):
         with mock.patch.object(memory, "reports_free_pages", return_value=False):
             self.assertEqual(memory.Kept("auto").megabytes, 0)

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
@@ -32,6 +33,7 @@ import picocli.CommandLine.Spec;
     description = "Measures HDFS of the cluster that HADOOP_CONF_DIR names: latency of sequential writes and reads and "
         + "of random reads, throughput of many clients.")
 public final class HdfsBench implements Callable<Integer> {
+  private static final List<String> ONE_CLIENT = Arrays.asList("write", "read", "random");
   private static final List<String> MEASURES = Arrays.asList("write", "read", "random", "writers", "readers");
 
   @Spec private CommandSpec spec;
@@ -151,6 +153,9 @@ public final class HdfsBench implements Callable<Integer> {
   // One client.
 
   private void one(FileSystem files) throws IOException {
+    if (Collections.disjoint(measures, ONE_CLIENT)) {
+      return;
+    }
     HdfsLoad load = load(files);
     long length = bytes("--size", size);
     Path path = new Path(folder, "one");
@@ -158,9 +163,7 @@ public final class HdfsBench implements Callable<Integer> {
     boolean counts = false;
     while (!counts) {
       counts = settled(begin);
-      if (measures.contains("write") || measures.contains("read") || measures.contains("random")) {
-        add(counts, "write", load.write(path, length, replication, blockSize));
-      }
+      add(counts, "write", load.write(path, length, replication, blockSize));
       if (measures.contains("read")) {
         add(counts, "read", load.read(path, length));
       }
