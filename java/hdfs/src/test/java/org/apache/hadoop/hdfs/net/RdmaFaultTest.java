@@ -54,7 +54,12 @@ class RdmaFaultTest {
     KILLED,
     /** For less than any timeout. */
     PAUSED,
-    /** For longer than the writers' timeouts. */
+    /**
+     * For longer than the writers' timeouts. A writer may give up then, as in stock HDFS: while DataStreamer waits for
+     * the acknowledgements before the end of a block it sends no heartbeats, so the first DataNode takes it for gone
+     * before that learns that the second one is silent. The first one is replaced, by a copy that the silent one is
+     * asked for; and the node that should have got the copy is excluded, too.
+     */
     SUSPENDED,
     /** Its disk is full. */
     FULL,
@@ -73,7 +78,7 @@ class RdmaFaultTest {
   /** Milliseconds that a peer may say nothing. */
   private int silence = 2000;
   /** Whether a writer may be told that it can't go on; else that is a failure of the test. */
-  private boolean mayFail;
+  private volatile boolean mayFail;
   private RdmaTestCluster hdfs;
 
   @BeforeEach
@@ -207,9 +212,12 @@ class RdmaFaultTest {
     int victim = random.nextInt(NODES);
     Thread.sleep(random.nextInt(1500));
     System.out.println(nodes.get(victim) + " is " + fault);
+    boolean anyMayFail = mayFail;
+    mayFail |= fault == Fault.SUSPENDED;
     begin(fault, victim);
     await(writers);
     end(fault, victim);
+    mayFail = anyMayFail;
     written.set(true);
     await(others);
     for (Written file : files) {
