@@ -14,8 +14,10 @@ import resource
 import shutil
 import sys
 import tempfile
+import time
 
 import memory
+import perf_profile
 import report
 import stock
 
@@ -26,14 +28,23 @@ TARGETS = {
     ("latency", "random"): 2.0,
     ("throughput", "dfsio write"): 2.06,
     ("throughput", "dfsio read"): 1.5,
+    ("time", "dfsio write"): 1 / 0.8,
+    ("time", "dfsio read"): 1 / 0.8,
     ("processor time", "DataNodes"): 1.0,
     ("processor time", "clients"): 1.0,
     ("latency p50", "64 writers"): 1.0,
+    ("latency p90", "64 writers"): 1.0,
     ("latency p99", "64 writers"): 1.0,
+    ("latency max", "64 writers"): 1.0,
+    ("memory", "engine of a DataNode"): 1.0,
 }
 VARIANTS = {"parallel": "dfs.replication.parallel.enabled=true", "stages": "dfs.rdma.stages.enabled=true"}
 MEDIA = {"tmpfs": "/dev/shm", "disk": None}
-CPU_DAEMONS = ("namenode", "datanode-1", "datanode-2", "datanode-3")
+DATANODES = ("datanode-1", "datanode-2", "datanode-3")
+CPU_DAEMONS = ("namenode", *DATANODES)
+MB = 2**20
+# What a DataNode's engine may take; the default is 1g.
+ENGINE_MEMORY = 1024
 
 
 class Cluster:
@@ -57,12 +68,35 @@ class Cluster:
         """Processor time that the HDFS daemons have had."""
         total = 0
         for daemon in CPU_DAEMONS:
-            with open(os.path.join(self.folder, "run", daemon + ".pid")) as file:
-                pid = file.read().split()[0]
-            with open("/proc/%s/stat" % pid) as file:
+            with open("/proc/%s/stat" % self.pid(daemon)) as file:
                 fields = file.read().rpartition(")")[2].split()
             total += int(fields[11]) + int(fields[12])
         return total / os.sysconf("SC_CLK_TCK")
+
+    def pid(self, daemon):
+        with open(os.path.join(self.folder, "run", daemon + ".pid")) as file:
+            return file.read().split()[0]
+
+    def resident(self):
+        """MB that the DataNode with the most had resident at its peak."""
+        return max(peak_resident(self.pid(daemon)) for daemon in DATANODES)
+
+    def engine_memory(self):
+        """MB that the engine holds, at the DataNode where it is the most. It does not give back what it once took."""
+        held = []
+        for daemon in DATANODES:
+            held.append(engine_bytes(self.tree.run("howdah", "stat", self.pid(daemon))) / MB)
+        return max(held)
+
+
+def engine_bytes(printed):
+    """The memory that `howdah stat` says the engines of a process hold, registered and for receiving."""
+    return sum(map(int, re.findall(r"^\s+memory\.(?:pinned|receive)\.now\s+(\d+)$", printed, re.M)))
+
+
+def peak_resident(pid):
+    with open("/proc/%s/status" % pid) as file:
+        return int(re.search(r"^VmHWM:\s+(\d+) kB", file.read(), re.M).group(1)) / 1024
 
 
 def figures_of(samples):
@@ -78,13 +112,13 @@ def figures_of(samples):
         else:
             case = "%d %s" % (clients, name)
             figures["throughput", case] = ("MB/s", "higher", values["mb_s"])
-            for percentile in ("p50", "p99"):
+            for percentile in ("p50", "p90", "p99", "max"):
                 figures["latency " + percentile, case] = ("ms", "lower", values[percentile])
     return figures
 
 
-def dfsio(cluster, megabytes):
-    """TestDFSIO's throughput, MB/s a task."""
+def dfsio(cluster, megabytes, windows):
+    """TestDFSIO's throughput, MB/s a task, and how long its jobs took."""
     tree = cluster.tree
     jars = [os.path.join(tree.home, "share", "hadoop", "tests", name) for name in os.listdir(tree.home + "/share/hadoop/tests")]
     job = ["hadoop", "jar", tree.jar("tests/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
@@ -92,9 +126,13 @@ def dfsio(cluster, megabytes):
     for step in ("write", "read"):
         shape = ["-nrFiles", "4", "-size", "%dMB" % max(1, megabytes // 4)]
         shape += ["-resFile", os.path.join(cluster.folder, "TestDFSIO_results.log")]  # or it is left where we are
+        begin = time.monotonic()
         printed = tree.run(*job, "-" + step, *shape, HADOOP_CLASSPATH=":".join(jars), **cluster.site)
+        windows["dfsio " + step] = (begin, time.monotonic())
         rate = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
+        seconds = float(re.search(r"Test exec time sec:\s*([\d.]+)", printed).group(1))
         figures["throughput", "dfsio " + step] = ("MB/s", "higher", rate)
+        figures["time", "dfsio " + step] = ("s", "lower", seconds)
     return figures
 
 
@@ -110,8 +148,9 @@ def sides_of(trees, variants):
     return [("ours", ours, []), ("stock", theirs, []), *((name, ours, [VARIANTS[name]]) for name in variants)]
 
 
-def measure(tree, extra, options, medium):
-    """One round of one side."""
+def measure(tree, extra, options, medium, windows=None):
+    """One round of one side. When each of its parts ran, (begin, end) by CLOCK_MONOTONIC, is added to windows."""
+    windows = {} if windows is None else windows
     scratch = tempfile.mkdtemp(prefix="howdah-hdfs-", dir=MEDIA[medium])
     settings = ["dfs.replication=3", "dfs.client.read.shortcircuit=false"]
     if tree.name == "ours":
@@ -126,20 +165,52 @@ def measure(tree, extra, options, medium):
             tree.run("howdah", "bench", "hdfs", *words, "--json", document, HOWDAH_OPTS="-Xmx1g", **cluster.site)
             spent = cluster.cpu_seconds() - before
             with open(document) as file:
-                figures = figures_of(json.load(file)["samples"])
+                samples = json.load(file)["samples"]
+            figures = figures_of(samples)
+            windows.update((window_name(sample), (sample["begin"], sample["end"])) for sample in samples)
             figures["processor time", "DataNodes"] = ("s", "lower", spent)
             figures["processor time", "clients"] = ("s", "lower", clients_seconds() - clients_before)
             if options.dfsio:
-                figures.update(dfsio(cluster, options.dfsio))
+                figures.update(dfsio(cluster, options.dfsio, windows))
+            figures["memory", "DataNode's peak"] = ("MB", "lower", cluster.resident())
+            if tree.name == "ours":
+                figures["memory", "engine of a DataNode"] = ("MB", "lower", cluster.engine_memory())
             return figures
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def window_name(sample):
+    """As the rows are named."""
+    many = "mb_s" in sample["values"]
+    return "%d %s" % (sample["clients"], sample["measure"]) if many else sample["measure"]
+
+
+def profile(result, sides, options, medium):
+    """Leaves in the report what the processors did in each part of one more round of either side, which counts nothing."""
+    by_side = {}
+    for name, tree in sides.items():
+        windows = {}
+        with tempfile.NamedTemporaryFile(prefix="howdah-perf-", dir="/var/tmp") as file:
+            with perf_profile.Recorder(file.name) as recorder:
+                measure(tree, [], options, medium, windows)
+            by_side[name] = perf_profile.seconds_by_kind(recorder.samples(), windows)
+        print("%s, profile, %s" % (medium, name), flush=True)
+    for part in by_side["ours"]:
+        for name in sides:
+            result.profiles["%s, %s, %s" % (part, medium, name)] = by_side[name][part]
 
 
 def add_rows(result, seen, medium, variants):
     """A row for each case, with what is asked for; and one for each variant, of which nothing is."""
     for ((kind, case), unit, better), sides in seen.items():
         row = "%s, %s" % (case, medium)
+        if "stock" not in sides:  # beside the limit, then
+            limit = [ENGINE_MEMORY]
+            for name, held in sides.items():
+                named = row if name == "ours" else "%s, %s" % (row, name)
+                result.add(kind, named, unit, better, held, limit, reference_name="memory.limit", target=TARGETS[kind, case])
+            continue
         result.add(kind, row, unit, better, sides["ours"], sides["stock"], target=TARGETS.get((kind, case)))
         for name in variants:
             result.add(kind, "%s, %s" % (row, name), unit, better, sides[name], sides["stock"])
@@ -159,6 +230,7 @@ def main():
     parser.add_argument("--clients", default="4,64", help="how many clients at a time (default 4,64)")
     parser.add_argument("--dfsio", type=int, default=1024, help="MB that TestDFSIO moves; 0 leaves it out (default 1024)")
     parser.add_argument("--variants", default="parallel,stages", help="of ours, as rows of their own (default parallel,stages)")
+    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round of each side, under perf (default yes)")
     memory.add_option(parser)
     options = parser.parse_args()
     variants = [name for name in options.variants.split(",") if name]
@@ -176,6 +248,10 @@ def main():
         cluster="3 DataNodes, replication 3, one machine",
         size=options.size,
     )
+    why = "not asked for" if options.profile == "no" else perf_profile.unavailable()
+    if why:
+        result.conditions["no_profile"] = why
+        print("no profile: " + why)
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
     undisturbed = report.Undisturbed(2, options.rounds * len(media))
@@ -189,6 +265,8 @@ def main():
                     seen.setdefault((case, unit, better), {}).setdefault(name, []).append(value)
                 print("%s, round %d of %d, %s" % (medium, number + 1, options.rounds, name), flush=True)
         add_rows(result, seen, medium, variants)
+        if not why:
+            profile(result, {tree.name: tree for tree in trees}, options, medium)
     undisturbed.tell(result)
     print(result.write())
     return 0 if all(row.get("met", True) for row in result.rows) else 1

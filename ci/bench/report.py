@@ -13,6 +13,8 @@ import statistics
 import subprocess
 import time
 
+import perf_profile
+
 # From this share of the processors on, in percent, what others on the host do shows in the figures.
 MUCH_STOLEN = 2.0
 
@@ -30,6 +32,8 @@ class Report:
         self.conditions = dict(machine(), **conditions)
         self.rows = []
         self.ticks_before = processor_ticks()
+        # Processor seconds by kind of work, by title; see perf_profile.py.
+        self.profiles = {}
         # For a benchmark that measures again what was disturbed: what the host kept during what counts, in percent.
         self.stolen_from_kept = None
 
@@ -57,11 +61,16 @@ class Report:
             "conditions": self.conditions,
             "rows": self.rows,
         }
+        if self.profiles:
+            document["profiles"] = self.profiles
         with open(path + ".new", "w") as file:
             json.dump(document, file, indent=2)
             file.write("\n")
         os.replace(path + ".new", path)
         print(table(self.rows))
+        if self.profiles:
+            print("\n" + perf_profile.table(self.profiles))
+            perf_profile.plot(self.profiles, self.name, os.path.join(self.folder, self.name + "-profile.png"))
         if stolen >= MUCH_STOLEN:
             print("the host kept %g %% of this machine's processor time: it is not a quiet machine, measure again" % stolen)
         plot(self.rows, self.name, os.path.join(self.folder, self.name + ".png"))

@@ -7,12 +7,13 @@ import hdfs
 
 class FiguresTest(unittest.TestCase):
     def test_one_client_gives_latency_and_many_give_throughput(self):
+        many = {"p50": 30.0, "p90": 40.0, "p99": 60.0, "max": 61.0}
         figures = hdfs.figures_of(
             [
                 {"measure": "write", "clients": 1, "values": {"mean": 900.0, "p50": 900.0}},
                 {"measure": "random", "clients": 1, "values": {"mean": 0.4, "p99": 1.5}},
-                {"measure": "writers", "clients": 64, "values": {"mb_s": 120.0, "p50": 30.0, "p99": 60.0}},
-                {"measure": "writers", "clients": 1, "values": {"mb_s": 80.0, "p50": 3.0, "p99": 3.0}},
+                {"measure": "writers", "clients": 64, "values": dict(many, mb_s=120.0)},
+                {"measure": "writers", "clients": 1, "values": dict(many, mb_s=80.0)},
             ]
         )
         self.assertEqual(figures["latency", "write"], ("ms", "lower", 900.0))
@@ -23,13 +24,22 @@ class FiguresTest(unittest.TestCase):
 
     def test_what_is_asked_for_is_measured(self):
         cases = {case for _, case in hdfs.TARGETS}
-        self.assertEqual(cases, {"write", "random", "dfsio write", "dfsio read", "DataNodes", "clients", "64 writers"})
+        parts = {"write", "random", "dfsio write", "dfsio read", "DataNodes", "clients", "64 writers"}
+        self.assertEqual(cases, parts | {"engine of a DataNode"})
+
+    def test_the_engine_holds_what_its_counters_say(self):
+        printed = "engine hadoop, process 7\n  links.now   3\n  memory.pinned.now    4096\n  memory.receive.now  1024\n"
+        self.assertEqual(hdfs.engine_bytes(printed + "  memory.pinned.now    512\n"), 5632)
+
+    def test_parts_have_the_names_of_their_rows(self):
+        self.assertEqual(hdfs.window_name({"measure": "write", "clients": 1, "values": {"mean": 1}}), "write")
+        self.assertEqual(hdfs.window_name({"measure": "writers", "clients": 64, "values": {"mb_s": 1}}), "64 writers")
 
     def test_variants_are_rows_without_a_target(self):
         rows = []
 
         class Result:
-            def add(self, kind, case, unit, better, ours, reference, target=None):
+            def add(self, kind, case, unit, better, ours, reference, reference_name=None, target=None):
                 rows.append((kind, case, ours, reference, target))
 
         seen = {(("latency", "write"), "ms", "lower"): {"ours": [1.0], "stock": [2.0], "stages": [1.5]}}
@@ -41,6 +51,9 @@ class FiguresTest(unittest.TestCase):
                 ("latency", "write, disk, stages", [1.5], [2.0], None),
             ],
         )
+        rows.clear()
+        hdfs.add_rows(Result(), {(("memory", "engine of a DataNode"), "MB", "lower"): {"ours": [64.0]}}, "disk", [])
+        self.assertEqual(rows, [("memory", "engine of a DataNode, disk", [64.0], [hdfs.ENGINE_MEMORY], 1.0)])
         self.assertEqual([name for name, _, _ in hdfs.sides_of(["o", "s"], ["stages"])], ["ours", "stock", "stages"])
 
 

@@ -163,13 +163,15 @@ public final class HdfsBench implements Callable<Integer> {
     boolean counts = false;
     while (!counts) {
       counts = settled(begin);
-      add(counts, "write", load.write(path, length, replication, blockSize));
+      long write = System.nanoTime();
+      add(counts, "write", write, load.write(path, length, replication, blockSize));
       if (measures.contains("read")) {
-        add(counts, "read", load.read(path, length));
+        long read = System.nanoTime();
+        add(counts, "read", read, load.read(path, length));
       }
     }
     if (measures.contains("random")) {
-      samples.add(HdfsSample.latency("random", 1, random(load, path, length)));
+      addRandom(load, path, length);
     }
     files.delete(path, false);
   }
@@ -178,22 +180,23 @@ public final class HdfsBench implements Callable<Integer> {
     return System.nanoTime() - begin >= TimeUnit.SECONDS.toNanos(settle);
   }
 
-  private long[] random(HdfsLoad load, Path path, long length) throws IOException {
+  private void addRandom(HdfsLoad load, Path path, long length) throws IOException {
     long begin = System.nanoTime();
     int size = (int) bytes("--part", part);
     while (!settled(begin)) {
       load.readRandom(path, length, size, random);
     }
-    return load.readRandom(path, length, size, random);
+    long counts = System.nanoTime();
+    samples.add(HdfsSample.latency("random", 1, counts, load.readRandom(path, length, size, random)));
   }
 
   private HdfsLoad load(FileSystem files) {
     return new HdfsLoad(files, (int) bytes("--buffer", buffer), verify);
   }
 
-  private void add(boolean counts, String measure, long nanos) {
+  private void add(boolean counts, String measure, long begin, long nanos) {
     if (counts && measures.contains(measure)) {
-      samples.add(HdfsSample.latency(measure, 1, new long[] {nanos}));
+      samples.add(HdfsSample.latency(measure, 1, begin, new long[] {nanos}));
     }
   }
 
@@ -237,9 +240,8 @@ public final class HdfsBench implements Callable<Integer> {
       for (int i = 0; i < count; i++) {
         times[i] = running.get(i).get();
       }
-      long nanos = System.nanoTime() - start;
       if (measures.contains(measure)) {
-        samples.add(HdfsSample.throughput(measure, count, count * length, nanos, times));
+        samples.add(HdfsSample.throughput(measure, count, count * length, start, times));
       }
     } catch (ExecutionException | java.util.concurrent.BrokenBarrierException e) {
       throw new IOException(measure + ": " + (e.getCause() == null ? e : e.getCause()), e);

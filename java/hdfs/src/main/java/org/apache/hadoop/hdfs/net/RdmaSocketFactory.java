@@ -32,6 +32,16 @@ public final class RdmaSocketFactory extends SocketFactory {
     return new RdmaSocketFactory(rdma, ordinary);
   }
 
+  /** Bytes of a packet of a writer that fills them, from {@code dfs.rdma.packet.size}; 0: as over sockets. */
+  public int packetSize() {
+    return rdma.packetSize();
+  }
+
+  /** Whether this DataNode, "address:port", is known not to use the engine. */
+  public static boolean isPlain(String server) {
+    return RdmaHdfs.isPlain(server);
+  }
+
   @Override
   public Socket createSocket() {
     return new RdmaSocket(rdma, ordinary::createSocket);

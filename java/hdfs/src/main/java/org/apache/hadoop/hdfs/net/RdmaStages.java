@@ -4,7 +4,6 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
-import java.util.Map;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
@@ -21,7 +20,7 @@ final class RdmaStages implements Closeable {
   static final String ENABLED = PREFIX + "enabled";
   static final String HANDLERS = PREFIX + "handlers";
   static final String QUEUE = PREFIX + "queue";
-  private static final List<String> NAMES = Arrays.asList(ENABLED, HANDLERS, QUEUE);
+  static final List<String> NAMES = Arrays.asList(ENABLED, HANDLERS, QUEUE);
   private static final int HANDLERS_DEFAULT = 8;
   private static final int QUEUE_DEFAULT = 16;
   private static final int MOST = 4096;
@@ -69,15 +68,6 @@ final class RdmaStages implements Closeable {
       RdmaHdfs.LOG.debug("{}={}", key, value, e);
     }
     throw new IOException(key + "=" + value + ": a number from 1 to " + MOST + " is needed");
-  }
-
-  /** Looks for names that nobody knows. */
-  static void check(Configuration conf) throws IOException {
-    for (Map.Entry<String, String> entry : conf) {
-      if (entry.getKey().startsWith(PREFIX) && !NAMES.contains(entry.getKey())) {
-        throw new IOException("there is no option " + entry.getKey() + "; there are " + NAMES);
-      }
-    }
   }
 
   /** Packets of a block that may wait to be written. */

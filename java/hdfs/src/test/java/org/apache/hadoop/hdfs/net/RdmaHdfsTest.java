@@ -51,8 +51,8 @@ class RdmaHdfsTest {
         total += size;
       }
       hdfs.assertOverTheEngineOnly();
-      // Of each full packet, 126 chunks of 512 bytes, at each node.
-      assertThat(hdfs.packetsInPlace()).isGreaterThanOrEqualTo(3 * (total / 65_536));
+      // Three packets of each full block, at each node.
+      assertThat(hdfs.packetsInPlace()).isGreaterThanOrEqualTo(3 * 3 * (total / RdmaTestCluster.BLOCK));
       // Three hops there, two reads back.
       assertThat(hdfs.sent()).isGreaterThan(5 * total);
       assertThat(hdfs.received()).isGreaterThan(5 * total);
@@ -80,6 +80,22 @@ class RdmaHdfsTest {
           assertThat(part).isEqualTo(Arrays.copyOfRange(expected, at, at + part.length));
         }
       }
+      hdfs.assertOverTheEngineOnly();
+    }
+  }
+
+  @Test
+  void aWriterThatFillsPacketsIsGivenLargerOnes() throws Exception {
+    Configuration small = forced();
+    small.set(RdmaHdfs.PACKET_SIZE, "0");
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, forced()); FileSystem fs = hdfs.client(forced());
+        FileSystem other = hdfs.client(small)) {
+      long before = RdmaMetrics.get().serverPacketsInPlace().value();
+      write(fs, MB, 1);
+      long between = RdmaMetrics.get().serverPacketsInPlace().value();
+      write(other, MB, 1);
+      assertThat(between - before).as("one of 64 KB, two of 512 KB, of which one is the block's rest").isEqualTo(3);
+      assertThat(RdmaMetrics.get().serverPacketsInPlace().value() - between).isGreaterThan(15);
       hdfs.assertOverTheEngineOnly();
     }
   }
@@ -328,6 +344,9 @@ class RdmaHdfsTest {
       for (String[] setting : Arrays.asList(
           new String[] {"dfs.rdma.enabled", "yes", "true or false"},
           new String[] {"dfs.rdma.fallback.remember", "-1", "milliseconds"},
+          new String[] {"dfs.rdma.packet.size", "64m", "bytes from 0"},
+          new String[] {"dfs.rdma.packet.size", "large", "bytes from 0"},
+          new String[] {"dfs.rdma.packet.most", "8", "there is no option"},
           new String[] {"dfs.rdma.speed", "high", "there is no option"})) {
         Configuration conf = on();
         conf.set(setting[0], setting[1]);
