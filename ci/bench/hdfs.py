@@ -159,7 +159,7 @@ def measure(tree, extra, options, medium, windows=None):
         with Cluster(tree, scratch, settings) as cluster:
             document = os.path.join(scratch, "figures.json")
             words = ["--size", options.size, "--client-size", options.client_size, "--clients", options.clients]
-            words += ["--random", "20000"]
+            words += ["--random", "20000", "--settle", str(options.settle)]
             before, clients_before = cluster.cpu_seconds(), clients_seconds()
             # A client holds up to 8 MB: 64 of them do not fit into the default heap.
             tree.run("howdah", "bench", "hdfs", *words, "--json", document, HOWDAH_OPTS="-Xmx1g", **cluster.site)
@@ -228,9 +228,10 @@ def main():
     parser.add_argument("--size", default="1g", help="the one client's file (default 1g)")
     parser.add_argument("--client-size", default="64m", help="the file of each of many clients (default 64m)")
     parser.add_argument("--clients", default="4,64", help="how many clients at a time (default 4,64)")
-    parser.add_argument("--dfsio", type=int, default=1024, help="MB that TestDFSIO moves; 0 leaves it out (default 1024)")
+    parser.add_argument("--dfsio", type=int, default=3072, help="MB that TestDFSIO moves; 0 leaves it out (default 3072)")
+    parser.add_argument("--settle", type=int, default=12, help="seconds that JVMs settle before what counts (default 12)")
     parser.add_argument("--variants", default="parallel,stages", help="of ours, as rows of their own (default parallel,stages)")
-    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round of each side, under perf (default yes)")
+    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round, under perf (default yes)")
     memory.add_option(parser)
     options = parser.parse_args()
     variants = [name for name in options.variants.split(",") if name]
