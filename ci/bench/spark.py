@@ -1,7 +1,8 @@
 """Spark: the unpatched tree over loopback, ours over the engine, in turn within one run of `howdah bench spark`.
 
 First the shuffles (OHB's GroupBy and SortBy, TeraSort), with 1, 2 and 4 executors that share cores and memory, then the batch
-workloads. Both sides have the same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench
+workloads, all by several applications one after the other: one JVM compiles the same code well, the next one less so, and
+keeps to it. Both sides have the same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench
 spark`; with --jobs or --executors that is all that is run.
 """
 
@@ -145,7 +146,7 @@ def profile_windows(samples):
     for sample in samples:
         title = "%(job)s, %(executors)s ex., %(side)s" % sample
         begin = sample["values"]["begin"]
-        windows.setdefault(title, []).append((begin, begin + sample["values"]["seconds"]))
+        windows.setdefault(title, []).append((begin, begin + sample["values"]["spent"]))
     return windows
 
 
@@ -176,27 +177,37 @@ def bench(options, more, number):
         return json.load(file)
 
 
+def together(documents):
+    """What several runs of `howdah bench spark` with the same options wrote, as one document."""
+    conditions = dict(documents[0]["conditions"])
+    for count in ("run_again", "disturbed"):
+        conditions[count] = sum(document["conditions"][count] for document in documents)
+    return {"conditions": conditions, "samples": [sample for document in documents for sample in document["samples"]]}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--root", required=True)
     parser.add_argument("--ours", required=True)
     parser.add_argument("--stock", required=True)
     parser.add_argument("--java-home", required=True)
-    parser.add_argument("--rounds", type=int, default=5, help="how often each job is run on each side (default 5)")
+    parser.add_argument("--instances", type=int, default=3, help="applications of each side, one after the other (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="how often each job is run by each of them (default 3)")
     parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
     perf_profile.add_option(parser)
     memory.add_option(parser)
     options, more = parser.parse_known_args()
-    if options.rounds < 1:
-        parser.error("rounds must be at least 1")
+    if min(options.rounds, options.instances) < 1:
+        parser.error("rounds and instances must be at least 1")
     # Before the benchmark: what loads the machine during it is the benchmark.
     result = report.Report("spark", "stock Spark 2.1.3", options.root, jdk=report.jdk(options.java_home))
     profiled = perf_profile.wanted(options, result)
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
+    result.conditions["instances"] = options.instances
     lines, all_samples = [], []
     for number, words in enumerate(passes(more), 1):
-        document = bench(options, words, number)
+        document = together([bench(options, words, "%d-%d" % (number, each)) for each in range(1, options.instances + 1)])
         conditions, samples = document["conditions"], document["samples"]
         load = result.conditions["load_before"]
         result.conditions.update(conditions, load_before=load, executors_together=[])

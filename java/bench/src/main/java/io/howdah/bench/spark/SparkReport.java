@@ -26,7 +26,9 @@ final class SparkReport {
   private static Map<String, String> units() {
     Map<String, String> units = new LinkedHashMap<>();
     units.put("seconds", "s, the job's own, without making its input");
-    units.put("begin", "s by System.nanoTime(), on Linux CLOCK_MONOTONIC: when the job began, to cut a profile by");
+    units.put("runs", "times that the job was run: a short one several times; sums and seconds are of one, on average");
+    units.put("spent", "s, of all runs together");
+    units.put("begin", "s by System.nanoTime(), on Linux CLOCK_MONOTONIC: when the first began, to cut a profile by");
     units.put("wait", "s, of all tasks together, waiting for blocks");
     units.put("cpu", "s of processors, of all executors' processes");
     units.put("taskCpu", "s of processors, of the tasks' own threads");

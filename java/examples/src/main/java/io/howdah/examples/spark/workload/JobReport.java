@@ -4,21 +4,34 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
-/** What a job came to, as lines that {@code howdah bench} reads: "value NAME NUMBER" and "result WORDS". */
+/**
+ * What a job came to that was run once or several times, as lines that {@code howdah bench} reads: "value NAME NUMBER"
+ * and "result WORDS". Times and sums are of one run, on average. For one thread.
+ */
 final class JobReport {
   private final Map<String, Double> values = new TreeMap<>();
   private Outcome outcome;
+  private int runs;
 
-  void put(String name, double value) {
-    values.put(name, value);
+  /** It was run once more. Each run has to find the same. */
+  void ran(Outcome found) {
+    if (outcome != null && !outcome.agrees(found)) {
+      throw new IllegalStateException("run " + (runs + 1) + " of a job found " + found + ", the first " + outcome);
+    }
+    outcome = outcome == null ? found : outcome;
+    runs++;
   }
 
-  void outcome(Outcome found) {
-    outcome = found;
+  /** When the first run began and how long all took, in seconds. */
+  void times(double began, double spent) {
+    values.put("begin", began);
+    values.put("spent", spent);
+    values.put("runs", (double) runs);
+    values.put("seconds", spent / runs);
   }
 
   void tasks(Map<String, Double> sums) {
-    values.putAll(sums);
+    sums.forEach((name, value) -> values.put(name, value / runs));
   }
 
   /** Sums of all executors; of levels, the highest. */
@@ -28,7 +41,8 @@ final class JobReport {
     }
     after.forEach((executor, reading) -> {
       Map<String, Double> then = before.get(executor).sums;
-      reading.sums.forEach((name, value) -> values.merge(name, value - then.getOrDefault(name, 0.0), Double::sum));
+      reading.sums.forEach((name, value) -> values.merge(name, (value - then.getOrDefault(name, 0.0)) / runs,
+          Double::sum));
       reading.levels.forEach((name, value) -> values.merge(name, value, Math::max));
     });
   }

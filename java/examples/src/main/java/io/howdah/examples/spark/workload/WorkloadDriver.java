@@ -21,6 +21,8 @@ import org.apache.spark.api.java.JavaSparkContext;
 public final class WorkloadDriver {
   private static final long EVENTS_MILLIS = 60_000;
   private static final long START_SECONDS = 600;
+  /** At scale 1: a job that takes less runs again, and again; its figures are averages of those runs. */
+  private static final long LEAST_NANOS = TimeUnit.SECONDS.toNanos(1);
 
   private final JavaSparkContext spark;
   private final WorkloadSize size;
@@ -75,13 +77,17 @@ public final class WorkloadDriver {
       Map<String, ExecutorReadings> before = probe.read(true);
       spark.sc().listenerBus().waitUntilEmpty(EVENTS_MILLIS);
       listener.take();
+      double least = LEAST_NANOS * Math.min(1, size.scale);
       long started = System.nanoTime();
-      report.outcome(job.call());
-      report.put("seconds", (double) (System.nanoTime() - started) / TimeUnit.SECONDS.toNanos(1));
-      report.put("begin", (double) started / TimeUnit.SECONDS.toNanos(1));
+      long spent;
+      do {
+        report.ran(job.call());
+        spent = System.nanoTime() - started;
+      } while (spent < least);
       spark.sc().listenerBus().waitUntilEmpty(EVENTS_MILLIS);
       report.tasks(listener.take());
       report.executors(before, probe.read(false));
+      report.times((double) started / TimeUnit.SECONDS.toNanos(1), (double) spent / TimeUnit.SECONDS.toNanos(1));
     } finally {
       clean();
     }
