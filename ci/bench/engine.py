@@ -101,6 +101,7 @@ def in_guest(root, rounds):
                                 key = whose, kind + " latency", row["bytes"], row["unit"]
                                 figures.setdefault(key, []).append(row["ours_" + kind])
     if guest.returncode:
+        print("".join(block), end="", flush=True)  # what it said last, for it is no figure
         raise SystemExit("the virtual machine ended with %d" % guest.returncode)
     return figures
 

@@ -28,8 +28,8 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(cases, parts | {"engine of a DataNode"})
 
     def test_the_engine_holds_what_its_counters_say(self):
-        printed = "engine hadoop, process 7\n  links.now   3\n  memory.pinned.now    4096\n  memory.receive.now  1024\n"
-        self.assertEqual(hdfs.engine_bytes(printed + "  memory.pinned.now    512\n"), 5632)
+        printed = "engine hadoop, process 7\n  memory.pinned.now  1\n  memory.pinned.peak  4096\n  memory.limit  1024\n"
+        self.assertEqual(hdfs.engine_bytes(printed + "  memory.pinned.peak   512\n  memory.limit  7\n"), (4608, 1031))
 
     def test_parts_have_the_names_of_their_rows(self):
         self.assertEqual(hdfs.window_name({"measure": "write", "clients": 1, "values": {"mean": 1}}), "write")
@@ -52,8 +52,12 @@ class FiguresTest(unittest.TestCase):
             ],
         )
         rows.clear()
-        hdfs.add_rows(Result(), {(("memory", "engine of a DataNode"), "MB", "lower"): {"ours": [64.0]}}, "disk", [])
-        self.assertEqual(rows, [("memory", "engine of a DataNode, disk", [64.0], [hdfs.ENGINE_MEMORY], 1.0)])
+        seen = {
+            (("memory", "engine of a DataNode"), "MB", "lower"): {"ours": [64.0]},
+            (hdfs.LIMIT, "MB", "lower"): {"ours": [512.0]},
+        }
+        hdfs.add_rows(Result(), seen, "disk", [])
+        self.assertEqual(rows, [("memory", "engine of a DataNode, disk", [64.0], [512.0], 1.0)])
         self.assertEqual([name for name, _, _ in hdfs.sides_of(["o", "s"], ["stages"])], ["ours", "stock", "stages"])
 
 

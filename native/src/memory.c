@@ -106,6 +106,10 @@ static int slab_create(struct hd_arena *arena, size_t size, bool own, struct hd_
     for (unsigned i = 0; i < arena->user_count; i++)
         slab->device[i].registered = arena->users[i].add(arena->users[i].arg, slab) == 0;
     arena->taken += size;
+    if (arena->taken > arena->most) {
+        hd_count(arena->stats, memory_peak, arena->taken - arena->most);
+        arena->most = arena->taken;
+    }
     hd_count(arena->stats, memory_pinned, size);
     hd_count(arena->stats, memory_huge, slab->huge ? size : 0);
     hd_list_add_tail(&arena->slabs, &slab->link);
@@ -374,6 +378,7 @@ int hd_arena_create(const struct hd_conf *conf, struct hd_stats *stats, struct h
         arena->slab_size = arena->limit & ~(arena->unit - 1);
     arena->huge = conf->memory_huge_pages;
     arena->stats = stats;
+    hd_count(stats, memory_limit, arena->limit);
     atomic_init(&arena->live, 1);
     pthread_mutex_init(&arena->lock, NULL);
     hd_list_init(&arena->slabs);

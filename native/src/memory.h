@@ -77,7 +77,7 @@ struct hd_slab_user {
 struct hd_arena {
     pthread_mutex_t lock; /* slabs, units, spare descriptors */
     struct hd_list slabs;
-    size_t limit, slab_size, unit, taken;
+    size_t limit, slab_size, unit, taken, most;
     int huge;
     uint32_t next_id;
     struct hd_buf *spare;

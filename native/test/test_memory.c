@@ -67,6 +67,8 @@ static void the_limit_is_hard(void **state)
     assert_int_equal(hd_buf_alloc(engine, 100 << 20, &bufs[4]), -ENOBUFS);
     assert_int_equal(hd_buf_alloc(engine, 0, &bufs[4]), -EINVAL);
     assert_int_equal(counter(engine, "memory.pinned.now"), 4 << 20);
+    assert_int_equal(counter(engine, "memory.pinned.peak"), 4 << 20);
+    assert_int_equal(counter(engine, "memory.limit"), 4 << 20);
     assert_int_equal(counter(engine, "memory.refused"), 3);
     hd_buf_unref(bufs[3]);
     assert_ok(hd_buf_alloc(engine, 1000, &bufs[3]));
@@ -86,6 +88,7 @@ static void a_large_buffer_has_a_slab_of_its_own(void **state)
     assert_true(counter(engine, "memory.pinned.now") >= 50000000);
     hd_buf_unref(buf);
     assert_int_equal(counter(engine, "memory.pinned.now"), 0);
+    assert_true(counter(engine, "memory.pinned.peak") >= 50000000);
     hd_engine_destroy(engine);
 }
 
