@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 
+import java_profile
 import memory
 import perf_profile
 import report
@@ -193,10 +194,7 @@ def profile(result, sides, options, medium):
     by_side = {}
     for name, tree in sides.items():
         windows = {}
-        with tempfile.NamedTemporaryFile(prefix="howdah-perf-", dir="/var/tmp") as file:
-            with perf_profile.Recorder(file.name) as recorder:
-                measure(tree, [], options, medium, windows)
-            by_side[name] = perf_profile.seconds_by_kind(recorder.samples(), windows)
+        by_side[name] = java_profile.profile(options.java_home, lambda: measure(tree, [], options, medium, windows), lambda _: windows)
         print("%s, profile, %s" % (medium, name), flush=True)
     for part in by_side["ours"]:
         for name in sides:

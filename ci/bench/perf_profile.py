@@ -21,7 +21,7 @@ KINDS = (
     ("gc", {"comm": r"^(GC |G1 |CMS|Concurrent Mark|VM Thread|ParGC|Gang worker)"}),
     # Threads of Netty and of ours, with what they do in the kernel.
     ("movers", {"comm": r"^(shuffle-(client|serve)|rdma-block|howdah-)"}),
-    ("k.copy", {"dso": r"kernel", "symbol": r"rep_movs|copy_user|copy_page|copyin|copyout|copy_(to|from)_(user|iter)|memcpy"}),
+    ("k.copy", {"dso": r"kernel", "symbol": r"rep_movs|copy_user|copy_page|copyin|copyout|copy_(to|from)_(user|iter)|copy_(page|folio)_(to|from)_iter|memcpy"}),
     ("k.clear", {"dso": r"kernel", "symbol": r"clear_(page|user)|memset"}),
     ("k.sockets", {"dso": r"kernel", "symbol": r"tcp|skb|sock|inet|\bip_|ipv4|\bnet_|napi|loopback|__dev_|nf_|qdisc"}),
     (
@@ -123,11 +123,21 @@ def seconds_by_kind(samples, windows):
 
 def table(profiles):
     """The profiles, {title: {kind: seconds}}, as text: a row for each title, a column for each kind of work that was seen."""
-    kinds = [kind for kind in ORDER if any(kind in profile for profile in profiles.values())]
-    lines = ["%-26s %s" % ("processor seconds", " ".join("%9s" % kind for kind in kinds))]
+    kinds = kinds_of(profiles)
+    widths = [max(9, len(kind)) for kind in kinds]
+    first = max(26, *map(len, profiles))
+    lines = ["%-*s %s" % (first, "processor seconds", " ".join("%*s" % each for each in zip(widths, kinds)))]
     for title, profile in profiles.items():
-        lines.append("%-26s %s" % (title, " ".join("%9.2f" % profile.get(kind, 0) for kind in kinds)))
+        seconds = " ".join("%*.2f" % (width, profile.get(kind, 0)) for width, kind in zip(widths, kinds))
+        lines.append("%-*s %s" % (first, title, seconds))
     return "\n".join(lines)
+
+
+def kinds_of(profiles):
+    """The kinds of work that were seen, in order: java.checksum and the like, as java_profile.py divides it, with java."""
+    seen = {kind for profile in profiles.values() for kind in profile}
+    place = {kind: number for number, kind in enumerate(ORDER)}
+    return sorted(seen, key=lambda kind: (place[kind.partition(".")[0] if kind.startswith("java.") else kind], kind))
 
 
 def plot(profiles, title, path):
@@ -141,9 +151,9 @@ def plot(profiles, title, path):
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(figsize=(10, 1.5 + 0.4 * len(profiles)))
-    colours = pyplot.get_cmap("tab20").colors
+    colours = pyplot.get_cmap("tab20").colors + pyplot.get_cmap("tab20b").colors
     drawn = [0.0] * len(profiles)
-    for number, kind in enumerate(ORDER):
+    for number, kind in enumerate(kinds_of(profiles)):
         seconds = [profile.get(kind, 0) for profile in profiles.values()]
         if any(seconds):
             colour = "white" if kind == IDLE else colours[number % len(colours)]

@@ -1,8 +1,7 @@
 """Spark: the unpatched tree over loopback, ours over the engine, in turn within one run of `howdah bench spark`.
 
 First the shuffles (OHB's GroupBy and SortBy, TeraSort), with 1, 2 and 4 executors that share cores and memory, then the batch
-workloads, all by several applications one after the other: one JVM compiles the same code well, the next one less so, and
-keeps to it. Both sides have the same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench
+workloads, all by several applications one after the other. Both sides have the same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench
 spark`; with --jobs or --executors that is all that is run.
 """
 
@@ -12,8 +11,8 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 
+import java_profile
 import memory
 import perf_profile
 import report
@@ -152,10 +151,13 @@ def profile_windows(samples):
 
 def profile(result, options, words, number):
     """Leaves in the report what the processors did in one more round of each job on either side, which counts nothing."""
-    with tempfile.NamedTemporaryFile(prefix="howdah-perf-", dir="/var/tmp") as file:
-        with perf_profile.Recorder(file.name) as recorder:
-            document = bench(options, [*words, "--rounds", "1"], "profile-%d" % number)
-        result.profiles.update(perf_profile.seconds_by_kind(recorder.samples(), profile_windows(document["samples"])))
+    result.profiles.update(
+        java_profile.profile(
+            options.java_home,
+            lambda: bench(options, [*words, "--rounds", "1"], "profile-%d" % number),
+            lambda document: profile_windows(document["samples"]),
+        )
+    )
 
 
 def bench(options, more, number):
@@ -168,7 +170,7 @@ def bench(options, more, number):
         environment.pop(variable, None)
     command = [os.path.join(options.ours, "bin", "howdah"), "bench", "spark", "--transport", options.transport]
     if "--rounds" not in more:
-        more = [*more, "--rounds", str(options.rounds)]
+        more = [*more, "--rounds", str(options.rounds), "--applications", str(options.applications)]
     command += ["--against", options.stock, "--json", raw, *more]
     status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
     if status:
@@ -177,37 +179,28 @@ def bench(options, more, number):
         return json.load(file)
 
 
-def together(documents):
-    """What several runs of `howdah bench spark` with the same options wrote, as one document."""
-    conditions = dict(documents[0]["conditions"])
-    for count in ("run_again", "disturbed"):
-        conditions[count] = sum(document["conditions"][count] for document in documents)
-    return {"conditions": conditions, "samples": [sample for document in documents for sample in document["samples"]]}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--root", required=True)
     parser.add_argument("--ours", required=True)
     parser.add_argument("--stock", required=True)
     parser.add_argument("--java-home", required=True)
-    parser.add_argument("--instances", type=int, default=3, help="applications of each side, one after the other (default 3)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each job is run by each of them (default 3)")
+    parser.add_argument("--applications", type=int, default=4, help="of each side, one after the other (default 4)")
+    parser.add_argument("--rounds", type=int, default=2, help="how often each job is run by each of them (default 2)")
     parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
     perf_profile.add_option(parser)
     memory.add_option(parser)
     options, more = parser.parse_known_args()
-    if min(options.rounds, options.instances) < 1:
-        parser.error("rounds and instances must be at least 1")
+    if min(options.rounds, options.applications) < 1:
+        parser.error("rounds and applications must be at least 1")
     # Before the benchmark: what loads the machine during it is the benchmark.
     result = report.Report("spark", "stock Spark 2.1.3", options.root, jdk=report.jdk(options.java_home))
     profiled = perf_profile.wanted(options, result)
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
-    result.conditions["instances"] = options.instances
     lines, all_samples = [], []
     for number, words in enumerate(passes(more), 1):
-        document = together([bench(options, words, "%d-%d" % (number, each)) for each in range(1, options.instances + 1)])
+        document = bench(options, words, number)
         conditions, samples = document["conditions"], document["samples"]
         load = result.conditions["load_before"]
         result.conditions.update(conditions, load_before=load, executors_together=[])

@@ -71,13 +71,6 @@ class SparkTest(unittest.TestCase):
         samples.append(sample("ours", "SortBy", 1.0, 1, begin=20.0, spent=3.0))  # three runs of it
         self.assertEqual({"SortBy, 2 ex., ours": [(10.0, 12.0), (20.0, 23.0)]}, spark.profile_windows(samples))
 
-    def test_applications_are_put_together(self):
-        conditions = {"rounds": 3, "run_again": 1, "disturbed": 0}
-        first = {"conditions": conditions, "samples": ["a"]}
-        second = {"conditions": dict(conditions, run_again=2, disturbed=1), "samples": ["b"]}
-        both = {"conditions": dict(conditions, run_again=3, disturbed=1), "samples": ["a", "b"]}
-        self.assertEqual(both, spark.together([first, second]))
-
     def test_shapes_are_compared(self):
         samples = [sample("ours", "SortBy", 3, 1, executors=1), sample("ours", "SortBy", 2, 1, executors=4)]
         self.assertEqual(["SortBy, ours: 4 ex. 2.00 s, 1 ex. 3.00 s"], spark.shapes(samples))

@@ -47,8 +47,14 @@ public final class SparkBench implements Callable<Integer> {
   private File against;
 
   @Option(names = "--rounds", defaultValue = "5",
-      description = "How often each job is run on each side (default: 5).")
+      description = "How often each job is run by each application (default: 5).")
   private int rounds;
+
+  @Option(names = "--applications", defaultValue = "1",
+      description = "Applications of each side, one after the other, each of which runs all jobs in all rounds: what "
+          + "luck a JVM has with its compiler lasts as long as it lives (default: 1). An even number, so that either "
+          + "side starts first as often.")
+  private int applications;
 
   @Option(names = "--jobs", split = ",", paramLabel = "JOB", defaultValue = "shuffles",
       description = "Jobs by name, or shuffles (GroupBy, SortBy, TeraSort), workloads (the batch jobs), all "
@@ -116,7 +122,7 @@ public final class SparkBench implements Callable<Integer> {
     conditions.put("reference", against == null ? "this tree over Netty" : against.getPath());
     conditions.putAll(plan.conditions());
     SparkRounds run = new SparkRounds(plan, sides, System.err);
-    System.err.printf("%d rounds of %d jobs; GroupBy and SortBy move %.0f MB%n", rounds,
+    System.err.printf("%d rounds of %d jobs; GroupBy and SortBy move %.0f MB%n", applications * rounds,
         plan.jobs.size() * executors.size() * sides.size(), plan.shuffledMegabytes());
     run.run();
     conditions.put("run_again", run.undisturbed().again());
@@ -144,6 +150,7 @@ public final class SparkBench implements Callable<Integer> {
 
   private SparkPlan plan(File home) {
     SparkPlan plan = new SparkPlan();
+    plan.applications = atLeastOne("--applications", applications);
     plan.rounds = atLeastOne("--rounds", rounds);
     try {
       plan.jobs = SparkJobs.named(jobs);

@@ -11,6 +11,8 @@ import java.util.TreeMap;
 
 /** What is to be measured, and in what surroundings. Filled by the command line, then only read. */
 final class SparkPlan {
+  /** Of each side, one after the other; rounds of each. */
+  int applications = 1;
   int rounds;
   List<String> jobs = Collections.emptyList();
   List<Integer> executors = Collections.emptyList();
@@ -50,6 +52,7 @@ final class SparkPlan {
 
   Map<String, Object> conditions() {
     Map<String, Object> conditions = new TreeMap<>();
+    conditions.put("applications", applications);
     conditions.put("rounds", rounds);
     conditions.put("shape", String.format("%d maps, %d pairs, %d B, %d reducers", maps, pairs, valueBytes, reducers));
     conditions.put("shuffled_mb", Math.round(shuffledMegabytes()));

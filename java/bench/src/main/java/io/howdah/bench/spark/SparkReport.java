@@ -62,7 +62,7 @@ final class SparkReport {
 
   void print(PrintStream out) {
     out.printf("Medians of %d rounds; wait: sum over all tasks; cpu, gc, heap (allocated there), engine and netty "
-        + "(fetched): of all executors; rss: of the largest.%n%n", plan.rounds);
+        + "(fetched): of all executors; rss: of the largest.%n%n", plan.applications * plan.rounds);
     out.printf("%-20s %4s %-10s %8s %15s %8s %7s %6s %8s %7s %9s %9s%n", "job", "ex.", "side", "time s", "min-max",
         "wait s", "cpu s", "gc s", "heap MB", "rss MB", "engine MB", "netty MB");
     for (int executors : plan.executors) {

@@ -14,8 +14,10 @@ import java.util.Map;
 
 /**
  * Runs each job on each side in each round. Both sides' clusters stand side by side, each with one application that
- * stays; a job runs on the one and then on the other, in an order that changes from round to round, and all runs have
- * to find the same. What the host of a virtual machine disturbed is run again, on both sides. For one thread.
+ * stays for some rounds; a job runs on the one and then on the other, in an order that changes from round to round, and
+ * all runs have to find the same. How fast an application is depends on what its JVMs compiled and on the memory that
+ * they were given, and the side that starts first is at a disadvantage of some percent: so there should be several, and
+ * the sides start in turn. What the host of a virtual machine disturbed is run again, on both sides. For one thread.
  */
 final class SparkRounds {
   private final SparkPlan plan;
@@ -32,7 +34,7 @@ final class SparkRounds {
     this.sides = sides;
     this.progress = progress;
     // As many again as there are at all: at worst a run takes twice its time.
-    undisturbed = new Undisturbed(plan.rounds * plan.executors.size() * plan.jobs.size());
+    undisturbed = new Undisturbed(plan.applications * plan.rounds * plan.executors.size() * plan.jobs.size());
   }
 
   List<SparkSample> samples() {
@@ -47,8 +49,10 @@ final class SparkRounds {
   void run() throws IOException, InterruptedException {
     Thread atExit = new Thread(this::stop, "end of the clusters");
     Runtime.getRuntime().addShutdownHook(atExit);
-    for (int executors : plan.executors) {
-      shape(executors);
+    for (int application = 0; application < plan.applications; application++) {
+      for (int executors : plan.executors) {
+        shape(application, executors);
+      }
     }
     Runtime.getRuntime().removeShutdownHook(atExit);
   }
@@ -63,20 +67,20 @@ final class SparkRounds {
     return cluster;
   }
 
-  private void shape(int executors) throws IOException, InterruptedException {
+  private void shape(int application, int executors) throws IOException, InterruptedException {
     boolean whole = false;
     try {
       Map<SparkSide, SparkApplication> applications = new HashMap<>();
-      for (SparkSide side : sides) {
+      for (SparkSide side : inTurn(application)) {
         SparkCluster cluster = cluster(side, executors);
         cluster.start();
         applications.put(side, cluster.application());
       }
       for (int round = 0; round <= plan.rounds; round++) {
-        round(round, executors, applications);
+        round(application, round, executors, applications);
       }
-      for (SparkApplication application : applications.values()) {
-        application.end();
+      for (SparkApplication each : applications.values()) {
+        each.end();
       }
       whole = true;
     } finally {
@@ -96,18 +100,24 @@ final class SparkRounds {
     clusters.clear();
   }
 
+  private List<SparkSide> inTurn(int number) {
+    List<SparkSide> order = new ArrayList<>(sides);
+    Collections.rotate(order, number);
+    return order;
+  }
+
   /** Round 0 loads classes, compiles and brings files into memory; it counts for results alone. */
-  private void round(int round, int executors, Map<SparkSide, SparkApplication> applications)
+  private void round(int application, int round, int executors, Map<SparkSide, SparkApplication> applications)
       throws IOException, InterruptedException {
-    int number = 0;
+    int number = application + round;
     for (String job : plan.jobs) {
-      List<SparkSide> order = new ArrayList<>(sides);
-      Collections.rotate(order, round + number++);
+      List<SparkSide> order = inTurn(number++);
       if (round == 0) {
-        both(round, job, executors, order, applications);
+        both(0, job, executors, order, applications);
         continue;
       }
-      List<SparkSample> both = undisturbed.measure(() -> both(round, job, executors, order, applications));
+      int counted = application * plan.rounds + round;
+      List<SparkSample> both = undisturbed.measure(() -> both(counted, job, executors, order, applications));
       both.forEach(sample -> sample.values.put("stolen", undisturbed.stolen()));
       samples.addAll(both);
     }
@@ -122,8 +132,8 @@ final class SparkRounds {
       check(side, sample);
       both.add(sample);
       progress.printf(Locale.ROOT, "%s, %s: %.2f s, tasks waited %.2f s for blocks%n",
-          round == 0 ? "warming up" : "round " + round + " of " + plan.rounds, sample, sample.value("seconds"),
-          sample.value("wait"));
+          round == 0 ? "warming up" : "round " + round + " of " + plan.applications * plan.rounds, sample,
+          sample.value("seconds"), sample.value("wait"));
     }
     return both;
   }

@@ -106,6 +106,7 @@ class SparkReportTest {
     JsonObject json = new Gson().fromJson(report.json(), JsonObject.class);
     assertThat(json.getAsJsonArray("samples")).hasSize(6);
     assertThat(json.getAsJsonObject("conditions").get("rounds").getAsInt()).isEqualTo(3);
+    assertThat(json.getAsJsonObject("conditions").get("applications").getAsInt()).isEqualTo(1);
   }
 
   @Test
