@@ -26,9 +26,15 @@ class Tree:
     def __init__(self, name, home, java_home):
         self.name = name
         self.home = home
-        self.environment = dict(os.environ, JAVA_HOME=java_home, HADOOP_ROOT_LOGGER="INFO,console")
+        self.java_home = java_home
+
+    @property
+    def environment(self):
+        """That of this process now, but for what would lead to another tree."""
+        environment = dict(os.environ, JAVA_HOME=self.java_home, HADOOP_ROOT_LOGGER="INFO,console")
         for variable in ("HADOOP_HOME", "HADOOP_CONF_DIR", "SPARK_HOME", "HADOOP_CLASSPATH"):
-            self.environment.pop(variable, None)
+            environment.pop(variable, None)
+        return environment
 
     def run(self, *command, **environment):
         """Runs a command of the tree to its end and returns what it printed (both streams)."""
