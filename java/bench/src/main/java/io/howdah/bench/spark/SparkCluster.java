@@ -25,6 +25,7 @@ final class SparkCluster implements Closeable {
   private static final int PAUSE_MILLIS = 100;
   private static final int SHOWN_LINES = 30;
   private static final String DRIVER_MEMORY = "1g";
+  private static final String EXECUTOR_OPTIONS = "spark.executor.extraJavaOptions";
   private static final String[] TAKEN_AWAY = {"HADOOP_HOME", "SPARK_HOME", "SPARK_CONF_DIR", "SPARK_ENV_LOADED",
       "HADOOP_CLASSPATH", "CLASSPATH", "HOWDAH_OPTS", "SPARK_DIST_CLASSPATH"};
 
@@ -116,7 +117,9 @@ final class SparkCluster implements Closeable {
     List<String> words = new ArrayList<>(Arrays.asList(side.command("spark-submit"), "--master", master,
         "--executor-memory", plan.memoryOfEach(executors) + "m", "--driver-memory", DRIVER_MEMORY,
         "--class", SparkApplication.MAIN));
-    List<String> settings = new ArrayList<>(plan.settings);
+    List<String> settings = new ArrayList<>();
+    settings.add(EXECUTOR_OPTIONS + "=" + wholeHeap());
+    settings.addAll(plan.settings); // of two the latter holds
     settings.addAll(side.settings);
     settings.addAll(Arrays.asList("spark.ui.enabled=false", "spark.scheduler.minRegisteredResourcesRatio=1.0",
         "spark.driver.host=" + plan.address));
@@ -130,6 +133,14 @@ final class SparkCluster implements Closeable {
     SparkApplication application = new SparkApplication(this, driver);
     application.await();
     return application;
+  }
+
+  /**
+   * All of the heap is there before a job runs. Else it grows while jobs run, on a virtual machine into memory that the
+   * host must find first, and on the side that started first for longer.
+   */
+  private String wholeHeap() {
+    return "-Xms" + plan.memoryOfEach(executors) + "m -XX:+AlwaysPreTouch";
   }
 
   /** Ends the processes, which end those that they started. */

@@ -88,6 +88,7 @@ final class RdmaGreetedPeer implements Peer {
       }
     }
     RdmaMetrics.get().serverSockets().incr();
+    RdmaHdfs.LOG.debug("The connection from {} stays a socket", getRemoteAddressString());
     return false;
   }
 
