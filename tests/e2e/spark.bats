@@ -214,10 +214,12 @@ soak() { python3 "$ROOT/tests/e2e/spark_soak.py" --tree "$TREE" --folder "$OUT" 
     [ "$(sums | sed -nE 's/.*\(([0-9]+) requests.*/\1/p' | awk '{ s += $1 } END { print s }')" -lt 200000 ]
 }
 
-# Two maps, one on each executor, and one reducer: a block of each is remote, or would be.
+# Two maps, one on each executor, and one reducer: a block of each is remote, or would be. If both executors are there, that is.
 @test "a block above 2 GB is answered as by stock Spark" {
     slow
     local side big='--conf spark.shuffle.compress=false --conf spark.shuffle.io.maxRetries=0'
+    big+=' --conf spark.cores.max=2 --conf spark.scheduler.minRegisteredResourcesRatio=1'
+    big+=' --conf spark.scheduler.maxRegisteredResourcesWaitingTime=600s'
     [ "$(df --output=avail -BG "$BATS_TEST_TMPDIR" | tail -n 1 | tr -dc 0-9)" -ge 20 ] || skip "there are no 20 GB on the disk"
     for side in '' "$FORCED"; do
         OPTIONS="$side $big" run submit BlockGrid 2 1 2100 1048576
