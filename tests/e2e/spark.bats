@@ -83,7 +83,7 @@ worker() {
 # workers COUNT: so many have come.
 workers() { [ "$(grep -c 'Registering worker' "$WORK/master.log")" -ge "$1" ]; }
 
-# submit JOB ARGUMENT...: with the words of $OPTIONS. The application is $APP afterwards.
+# submit JOB ARGUMENT...: with the words of $OPTIONS, and $JVM for executors. The application is $APP afterwards.
 submit() { submit_it --class "io.howdah.examples.spark.$1" "$TREE"/jars/howdah-examples-*.jar "${@:2}"; }
 
 # submit_it WHAT...: the same for what is no job of ours.
@@ -91,7 +91,7 @@ submit_it() {
     local status=0
     # shellcheck disable=SC2086 # words
     "$TREE/bin/spark-submit" --master "$MASTER" --executor-memory 512m --conf spark.ui.enabled=false $OPTIONS \
-        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J" \
+        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J ${JVM:-}" \
         "$@" >"$OUT/out" 2>"$OUT/driver.log" 3>&- || status=$?
     APP=$(sed -n 's/.*with app ID \(app-[-0-9]*\).*/\1/p' "$OUT/driver.log")
     if [ "$status" -ne 0 ]; then tail -n 50 "$OUT/driver.log"; else cat "$OUT/out"; fi
@@ -215,15 +215,17 @@ soak() { python3 "$ROOT/tests/e2e/spark_soak.py" --tree "$TREE" --folder "$OUT" 
 }
 
 # Two maps, one on each executor, and one reducer: a block of each is remote, or would be. If both executors are there, that is.
+# Stock Spark looks at a frame's size when all of it is there: with less direct memory it runs out of that first. The job
+# ends well if the map that is run again, for having been fetched in vain, comes to be where the reducer is.
 @test "a block above 2 GB is answered as by stock Spark" {
     slow
     local side big='--conf spark.shuffle.compress=false --conf spark.shuffle.io.maxRetries=0'
     big+=' --conf spark.cores.max=2 --conf spark.scheduler.minRegisteredResourcesRatio=1'
     big+=' --conf spark.scheduler.maxRegisteredResourcesWaitingTime=600s'
+    export JVM=-XX:MaxDirectMemorySize=3g
     [ "$(df --output=avail -BG "$BATS_TEST_TMPDIR" | tail -n 1 | tr -dc 0-9)" -ge 20 ] || skip "there are no 20 GB on the disk"
     for side in '' "$FORCED"; do
         OPTIONS="$side $big" run submit BlockGrid 2 1 2100 1048576
-        [ "$status" -ne 0 ]
         grep -qE 'FetchFailed' "$OUT/driver.log"
         grep -qE 'Too large frame: 22[0-9]{8}' "$OUT/driver.log"
         rm -rf "$WORK"/w?/"$APP"
