@@ -9,14 +9,18 @@ import java.io.InputStream;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.util.Arrays;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.net.RdmaCopies;
 import org.apache.hadoop.hdfs.net.RdmaMetrics;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
+import org.apache.hadoop.hdfs.protocol.datatransfer.PacketHeader;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck.ECN;
 import org.apache.hadoop.hdfs.protocol.datatransfer.Sender;
@@ -33,6 +37,10 @@ import org.apache.hadoop.util.DataChecksum;
  * in the order of the nodes. To a DataNode it is a pipeline that ends with itself, so stock DataNodes take part. What
  * goes wrong with a replica is told as a pipeline tells it of the node in its place; the recovery is DataStreamer's.
  *
+ * <p>A node that takes nothing holds up the writer, and would have the others take it for dead: a DataNode ends a
+ * connection over which nothing came for dfs.client.socket-timeout. They get heartbeats meanwhile, from a thread of the
+ * fan's own.
+ *
  * <p>One thread writes, one reads, any closes.
  */
 final class ReplicaFan {
@@ -40,12 +48,16 @@ final class ReplicaFan {
   static final String ENABLED = "dfs.replication.parallel.enabled";
 
   private final ReplicaLink[] links;
+  /** How long a node may hear nothing, in milliseconds; 0 for ever. */
+  private final int patience;
+  private final CountDownLatch over = new CountDownLatch(1);
   private final Output out = new Output();
   private final Input in = new Input();
   private final Socket socket = new Handle();
   private boolean closed;
 
-  private ReplicaFan(DatanodeInfo[] nodes) {
+  private ReplicaFan(DatanodeInfo[] nodes, int patience) {
+    this.patience = patience;
     links = new ReplicaLink[nodes.length];
     Arrays.setAll(links, i -> new ReplicaLink(nodes[i], this));
   }
@@ -61,7 +73,7 @@ final class ReplicaFan {
     if (nodes.length == 1 || !client.getConfiguration().getBoolean(ENABLED, false)) {
       return null;
     }
-    ReplicaFan fan = new ReplicaFan(nodes);
+    ReplicaFan fan = new ReplicaFan(nodes, client.getConf().getSocketTimeout());
     fan.links[0].take(first, out, in);
     boolean connected = false;
     try {
@@ -101,6 +113,7 @@ final class ReplicaFan {
       closed = true;
       notifyAll();
     }
+    over.countDown();
     for (ReplicaLink link : links) {
       link.close();
     }
@@ -135,24 +148,7 @@ final class ReplicaFan {
             new DatanodeInfo[] {targets[i]}, new StorageType[] {storageTypes[i]}, source, stage, 1, minBytesRcvd,
             maxBytesRcvd, generationStamp, checksum, caching, allowLazyPersist, pinned, new boolean[] {pinned});
         byte[] bytes = request.toByteArray();
-        send(links[i], to -> to.write(bytes));
-      }
-    }
-  }
-
-  /** Something to be sent. */
-  private interface Message {
-    void write(OutputStream to) throws IOException;
-  }
-
-  private static void send(ReplicaLink link, Message message) throws IOException {
-    OutputStream to = link.out();
-    if (to != null) {
-      try {
-        message.write(to);
-        to.flush();
-      } catch (IOException e) {
-        link.failUnlessInterrupted(e);
+        links[i].send(to -> to.write(bytes), false);
       }
     }
   }
@@ -166,9 +162,10 @@ final class ReplicaFan {
 
     @Override
     public void write(byte[] from, int offset, int length) throws IOException {
+      boolean last = isLastPacket(from, offset, length);
       try (RdmaCopies copies = new RdmaCopies(from, offset, length)) {
         for (ReplicaLink link : links) {
-          send(link, copies::writeTo);
+          link.send(copies::writeTo, last);
         }
       }
     }
@@ -176,6 +173,26 @@ final class ReplicaFan {
     @Override
     public void close() {
       ReplicaFan.this.close();
+    }
+  }
+
+  /** DataStreamer writes each packet at once. */
+  private static boolean isLastPacket(byte[] from, int offset, int length) throws IOException {
+    PacketHeader parsed = new PacketHeader();
+    parsed.readFields(ByteBuffer.wrap(from, offset, length));
+    return parsed.isLastPacketInBlock();
+  }
+
+  /** As often as it takes that no node hears nothing for much more than half as long as it has patience. */
+  private void keepAlive() {
+    try {
+      while (!over.await(patience / 8, TimeUnit.MILLISECONDS)) {
+        for (ReplicaLink link : links) {
+          link.heartbeat(patience / 2);
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt(); // nobody does
     }
   }
 
@@ -238,6 +255,11 @@ final class ReplicaFan {
     }
     for (ReplicaLink link : links) {
       link.startReading();
+    }
+    if (patience > 0) {
+      Thread beats = new Thread(this::keepAlive, "Heartbeats beside " + Thread.currentThread().getName());
+      beats.setDaemon(true);
+      beats.start();
     }
     return last.toBuilder().setFirstBadLink("").build();
   }

@@ -8,9 +8,12 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.channels.ClosedByInterruptException;
 import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.ReentrantLock;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.datatransfer.IOStreamPair;
 import org.apache.hadoop.hdfs.protocol.datatransfer.InvalidEncryptionKeyException;
+import org.apache.hadoop.hdfs.protocol.datatransfer.PacketHeader;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocolPB.PBHelperClient;
@@ -21,11 +24,19 @@ import org.apache.hadoop.security.token.Token;
 
 /**
  * The connection to one of several DataNodes that a block is written to at a time. What goes wrong with it is kept, to
- * be told in the place of the node's acknowledgement. Thread-safe, for one thread that sends.
+ * be told in the place of the node's acknowledgement. Thread-safe, for one thread that sends beside one that sends
+ * heartbeats.
  */
 final class ReplicaLink {
   /** More than this many that nobody waits for are no answers to packets. */
   private static final int ACKS = 16_384;
+  private static final byte[] HEARTBEAT =
+      new PacketHeader(Integer.BYTES, 0, DFSPacket.HEART_BEAT_SEQNO, false, 0, false).getBytes();
+
+  /** Something to be sent. */
+  interface Message {
+    void write(OutputStream to) throws IOException;
+  }
 
   final DatanodeInfo node;
   /** Told when there is an acknowledgement or a failure. */
@@ -35,6 +46,11 @@ final class ReplicaLink {
   private OutputStream out;
   private InputStream in;
   private IOException failure;
+  /** Held as long as a packet is sent, which another one must not be put into. */
+  private final ReentrantLock sending = new ReentrantLock();
+  private volatile long lastSent = System.nanoTime();
+  /** The node takes the next bytes for another request. */
+  private boolean ended;
 
   ReplicaLink(DatanodeInfo node, Object monitor) {
     this.node = node;
@@ -68,9 +84,44 @@ final class ReplicaLink {
     }
   }
 
-  /** Where to send; failures are to be told to {@link #failUnlessInterrupted}. Null if it has failed before. */
-  OutputStream out() {
-    return failure() == null ? out : null;
+  /**
+   * Sends it, unless the connection has failed. That it fails is told by the responses.
+   *
+   * @param last whether it is the last of the block
+   * @throws IOException if this thread is wanted elsewhere
+   */
+  void send(Message message, boolean last) throws IOException {
+    sending.lock();
+    try {
+      ended = last;
+      if (failure() == null) {
+        message.write(out);
+        out.flush();
+        lastSent = System.nanoTime();
+      }
+    } catch (IOException e) {
+      failUnlessInterrupted(e);
+    } finally {
+      sending.unlock();
+    }
+  }
+
+  /** Sends a heartbeat if the node has been sent nothing for so many milliseconds, and nothing is being sent. */
+  void heartbeat(int millis) {
+    if (System.nanoTime() - lastSent < TimeUnit.MILLISECONDS.toNanos(millis) || !sending.tryLock()) {
+      return;
+    }
+    try {
+      if (!ended && failure() == null) {
+        out.write(HEARTBEAT);
+        out.flush();
+        lastSent = System.nanoTime();
+      }
+    } catch (IOException e) {
+      fail(e);
+    } finally {
+      sending.unlock();
+    }
   }
 
   /** The answer to the request to write. @throws IOException also what failed before */
@@ -94,6 +145,9 @@ final class ReplicaLink {
       for (;;) {
         PipelineAck ack = new PipelineAck();
         ack.readFields(in);
+        if (ack.getSeqno() == DFSPacket.HEART_BEAT_SEQNO && ack.isSuccess()) {
+          continue; // each node has been sent as many as it took, and nobody waits for these
+        }
         synchronized (monitor) {
           if (acks.size() == ACKS) {
             throw new IOException(node + " acknowledges more than it was sent");

@@ -174,6 +174,30 @@ class RdmaFaultTest {
         .as("links that were dropped").isPositive();
   }
 
+  /** A client that waits for one DataNode to take something goes on telling the others that it is there. */
+  @Test
+  void aSilentReplicaIsTheOnlyOneLost() throws Exception {
+    silence = 5000;
+    startNodes();
+    byte[] expected = bytes(32 * MB);
+    Path path = new Path("/silent");
+    try (DistributedFileSystem fs = hdfs.client(client(true))) {
+      RdmaNodeProcess victim;
+      try (FSDataOutputStream out = fs.create(path, true, 4096, REPLICAS, 64L * MB)) {
+        out.write(expected, 0, MB);
+        out.hflush();
+        victim = nodes.stream().filter(RdmaNodeProcess::isWriting).findFirst().get();
+        victim.suspend();
+        out.write(expected, MB, expected.length - MB);
+      }
+      victim.resume();
+      assertThat(nodes.stream().filter(node -> node != victim).mapToLong(node -> node.logged("millis timeout")).sum())
+          .as("other DataNodes that lost patience").isZero();
+      assertThat(read(fs, path, expected.length)).isEqualTo(expected);
+    }
+    assertThat(RdmaMetrics.get().clientParallelBlocks().value()).isPositive();
+  }
+
   /** So many rounds, with these faults in turn. */
   private void rounds(int count, Fault... kinds) throws Exception {
     try (DistributedFileSystem pipeline = hdfs.client(client(false));

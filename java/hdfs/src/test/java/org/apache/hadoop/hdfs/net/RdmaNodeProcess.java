@@ -70,6 +70,15 @@ final class RdmaNodeProcess {
     return process.isAlive();
   }
 
+  /** Whether it has a replica that is being written. */
+  boolean isWriting() {
+    try (Stream<Path> files = Files.walk(folder.resolve("data"))) {
+      return files.anyMatch(file -> file.getParent().endsWith("rbw"));
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   private void signal(String name) throws Exception {
     Field pid = process.getClass().getDeclaredField("pid");
     pid.setAccessible(true);
