@@ -231,7 +231,7 @@ def main():
     parser.add_argument("--dfsio", type=int, default=3072, help="MB that TestDFSIO moves; 0 leaves it out (default 3072)")
     parser.add_argument("--settle", type=int, default=12, help="seconds that JVMs settle before what counts (default 12)")
     parser.add_argument("--variants", default="parallel,stages", help="of ours, as rows of their own (default parallel,stages)")
-    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round, under perf (default yes)")
+    perf_profile.add_option(parser)
     memory.add_option(parser)
     options = parser.parse_args()
     variants = [name for name in options.variants.split(",") if name]
@@ -249,10 +249,7 @@ def main():
         cluster="3 DataNodes, replication 3, one machine",
         size=options.size,
     )
-    why = "not asked for" if options.profile == "no" else perf_profile.unavailable()
-    if why:
-        result.conditions["no_profile"] = why
-        print("no profile: " + why)
+    profiled = perf_profile.wanted(options, result)
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
     undisturbed = report.Undisturbed(2, options.rounds * len(media))
@@ -266,7 +263,7 @@ def main():
                     seen.setdefault((case, unit, better), {}).setdefault(name, []).append(value)
                 print("%s, round %d of %d, %s" % (medium, number + 1, options.rounds, name), flush=True)
         add_rows(result, seen, medium, variants)
-        if not why:
+        if profiled:
             profile(result, {tree.name: tree for tree in trees}, options, medium)
     undisturbed.tell(result)
     print(result.write())

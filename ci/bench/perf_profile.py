@@ -12,13 +12,15 @@ import subprocess
 HERTZ = 999
 IDLE = "idle"
 # Kinds of work by thread, by object and by symbol, the first that fits; a pattern that is not given fits everything. jit and
-# gc are the JVM's compilers and collectors, k. is the kernel: copying, clearing pages, sockets, waiting and waking, files with
+# gc are the JVM's compilers and collectors, movers the threads that only move blocks, k. is the kernel: copying, clearing pages, sockets, waiting and waking, files with
 # their page cache, all else (entering and leaving it, interrupts); checksum and engine are libhowdah's.
 # Symbols of compiled Java are not known: such code is told by being in no object.
 KINDS = (
     (IDLE, {"comm": r"^swapper"}),
     ("jit", {"comm": r"^C[12] Compiler"}),
     ("gc", {"comm": r"^(GC |G1 |CMS|Concurrent Mark|VM Thread|ParGC|Gang worker)"}),
+    # Threads of Netty and of ours, with what they do in the kernel.
+    ("movers", {"comm": r"^(shuffle-(client|serve)|rdma-block|howdah-)"}),
     ("k.copy", {"dso": r"kernel", "symbol": r"rep_movs|copy_user|copy_page|copyin|copyout|copy_(to|from)_(user|iter)|memcpy"}),
     ("k.clear", {"dso": r"kernel", "symbol": r"clear_(page|user)|memset"}),
     ("k.sockets", {"dso": r"kernel", "symbol": r"tcp|skb|sock|inet|\bip_|ipv4|\bnet_|napi|loopback|__dev_|nf_|qdisc"}),
@@ -49,6 +51,20 @@ def unavailable():
         return "perf is not installed (apt install linux-perf, yum install perf)"
     tried = subprocess.run(["perf", "stat", "-a", "-e", "cpu-clock", "true"], capture_output=True, text=True)
     return None if tried.returncode == 0 else "perf can't look at all of the system: %s" % tried.stderr.strip()[:200]
+
+
+def add_option(parser):
+    """The option of every benchmark that can have a profile."""
+    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round, under perf (default yes)")
+
+
+def wanted(options, result):
+    """Whether there is to be a profile; the report's conditions say why not."""
+    why = "not asked for" if options.profile == "no" else unavailable()
+    if why:
+        result.conditions["no_profile"] = why
+        print("no profile: " + why)
+    return not why
 
 
 class Recorder:
@@ -93,14 +109,15 @@ def sample_of(line):
 def seconds_by_kind(samples, windows):
     """Processor seconds by kind of work in each window: {name: {kind: seconds}}.
 
-    windows: {name: (begin, end)}, CLOCK_MONOTONIC in seconds. Each processor's idle time is in it, so that the kinds of a
+    windows: {name: (begin, end) or a list of them}, CLOCK_MONOTONIC in seconds. Each processor's idle time is in it, so that the kinds of a
     window add up to its length times the processors, but for samples that were lost.
     """
     spent = {name: collections.Counter() for name in windows}
+    parts = [(*part, spent[name]) for name, each in windows.items() for part in (each if isinstance(each, list) else [each])]
     for at, kind in samples:
-        for name, (begin, end) in windows.items():
+        for begin, end, kinds in parts:
             if begin <= at < end:
-                spent[name][kind] += 1
+                kinds[kind] += 1
     return {name: {kind: round(count / HERTZ, 3) for kind, count in kinds.items()} for name, kinds in spent.items()}
 
 

@@ -11,8 +11,10 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 import memory
+import perf_profile
 import report
 
 SHUFFLES = ("GroupBy", "SortBy", "TeraSort")
@@ -137,16 +139,36 @@ def passes(more):
     return [["--jobs", "shuffles", "--executors", "1,2,4", *more], ["--jobs", "workloads", "--executors", "2", *more]]
 
 
+def profile_windows(samples):
+    """{title: [(begin, end), ...]} of the profile's rounds."""
+    windows = {}
+    for sample in samples:
+        title = "%(job)s, %(executors)s ex., %(side)s" % sample
+        begin = sample["values"]["begin"]
+        windows.setdefault(title, []).append((begin, begin + sample["values"]["seconds"]))
+    return windows
+
+
+def profile(result, options, words, number):
+    """Leaves in the report what the processors did in one more round of each job on either side, which counts nothing."""
+    with tempfile.NamedTemporaryFile(prefix="howdah-perf-", dir="/var/tmp") as file:
+        with perf_profile.Recorder(file.name) as recorder:
+            document = bench(options, [*words, "--rounds", "1"], "profile-%d" % number)
+        result.profiles.update(perf_profile.seconds_by_kind(recorder.samples(), profile_windows(document["samples"])))
+
+
 def bench(options, more, number):
     """Runs `howdah bench spark`; returns what it wrote."""
     folder = os.path.join(options.root, "build", "bench")
     os.makedirs(folder, exist_ok=True)
-    raw = os.path.join(folder, "spark-samples-%d.json" % number)
+    raw = os.path.join(folder, "spark-samples-%s.json" % number)
     environment = dict(os.environ, JAVA_HOME=options.java_home)
     for variable in ("HADOOP_HOME", "HADOOP_CONF_DIR", "SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CLASSPATH", "HOWDAH_OPTS"):
         environment.pop(variable, None)
     command = [os.path.join(options.ours, "bin", "howdah"), "bench", "spark", "--transport", options.transport]
-    command += ["--against", options.stock, "--rounds", str(options.rounds), "--json", raw, *more]
+    if "--rounds" not in more:
+        more = [*more, "--rounds", str(options.rounds)]
+    command += ["--against", options.stock, "--json", raw, *more]
     status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
     if status:
         raise SystemExit(status)
@@ -162,12 +184,14 @@ def main():
     parser.add_argument("--java-home", required=True)
     parser.add_argument("--rounds", type=int, default=5, help="how often each job is run on each side (default 5)")
     parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
+    perf_profile.add_option(parser)
     memory.add_option(parser)
     options, more = parser.parse_known_args()
     if options.rounds < 1:
         parser.error("rounds must be at least 1")
     # Before the benchmark: what loads the machine during it is the benchmark.
     result = report.Report("spark", "stock Spark 2.1.3", options.root, jdk=report.jdk(options.java_home))
+    profiled = perf_profile.wanted(options, result)
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
     lines, all_samples = [], []
@@ -183,6 +207,8 @@ def main():
         add_rows(result, samples)
         lines += check_bound(conditions, samples)
         all_samples += samples
+        if profiled:
+            profile(result, options, words, number)
     result.stolen_from_kept = max(sample["values"]["stolen"] for sample in all_samples)
     result.conditions["executors_together"] = [each["executors_together"] for each in result.conditions["passes"]]
     print(result.write())

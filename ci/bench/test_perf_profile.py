@@ -22,6 +22,8 @@ class SampleTest(unittest.TestCase):
         self.assertEqual(self.kind("  java 1.5:  ffff shmem_write_begin ([kernel.kallsyms])"), "k.files")
         self.assertEqual(self.kind("  java 1.5:  7f00 hd_crc32c (/x/libhowdah.so.0)"), "checksum")
         self.assertEqual(self.kind("  java 1.5:  7f00 __memmove_avx_unaligned_erms (/usr/lib/libc.so.6)"), "libc.copy")
+        self.assertEqual(self.kind("  shuffle-client- 1.5:  ffff tcp_sendmsg ([kernel.kallsyms])"), "movers")
+        self.assertEqual(self.kind("  rdma-block-cli 1.5:  7f00 x (/x/libhowdah.so.0)"), "movers")
         self.assertEqual(self.kind("  bash 1.5:  7f00 main (/usr/bin/bash)"), "other")
 
     def test_what_is_no_sample_is_none(self):
@@ -35,6 +37,8 @@ class SecondsTest(unittest.TestCase):
         tick = round(1 / perf_profile.HERTZ, 3)
         self.assertEqual(seconds["write"], {"java": round(2 / perf_profile.HERTZ, 3)})
         self.assertEqual(seconds["all"], {"java": round(3 / perf_profile.HERTZ, 3), "idle": tick})
+        twice = perf_profile.seconds_by_kind(samples, {"rounds": [(1.0, 1.2), (8.0, 10.0)]})
+        self.assertEqual(twice["rounds"], {"java": round(2 / perf_profile.HERTZ, 3)})
 
     def test_the_table_has_a_column_for_each_kind_that_was_seen(self):
         text = perf_profile.table({"write, ours": {"java": 1.5, "idle": 0.25}, "write, stock": {"jvm": 2}})

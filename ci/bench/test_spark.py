@@ -66,6 +66,10 @@ class SparkTest(unittest.TestCase):
         )
         self.assertEqual([], spark.check_bound(conditions, [sample("ours", "SortBy", 1, 1, rssMb=2600.0)]))
 
+    def test_a_profile_has_the_rounds_of_a_job_and_side_together(self):
+        samples = [sample("ours", "SortBy", 2.0, 1, begin=10.0), sample("ours", "SortBy", 3.0, 1, begin=20.0)]
+        self.assertEqual({"SortBy, 2 ex., ours": [(10.0, 12.0), (20.0, 23.0)]}, spark.profile_windows(samples))
+
     def test_shapes_are_compared(self):
         samples = [sample("ours", "SortBy", 3, 1, executors=1), sample("ours", "SortBy", 2, 1, executors=4)]
         self.assertEqual(["SortBy, ours: 4 ex. 2.00 s, 1 ex. 3.00 s"], spark.shapes(samples))

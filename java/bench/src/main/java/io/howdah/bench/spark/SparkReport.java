@@ -26,6 +26,7 @@ final class SparkReport {
   private static Map<String, String> units() {
     Map<String, String> units = new LinkedHashMap<>();
     units.put("seconds", "s, the job's own, without making its input");
+    units.put("begin", "s by System.nanoTime(), on Linux CLOCK_MONOTONIC: when the job began, to cut a profile by");
     units.put("wait", "s, of all tasks together, waiting for blocks");
     units.put("cpu", "s of processors, of all executors' processes");
     units.put("taskCpu", "s of processors, of the tasks' own threads");

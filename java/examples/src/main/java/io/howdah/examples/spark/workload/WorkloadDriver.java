@@ -78,6 +78,7 @@ public final class WorkloadDriver {
       long started = System.nanoTime();
       report.outcome(job.call());
       report.put("seconds", (double) (System.nanoTime() - started) / TimeUnit.SECONDS.toNanos(1));
+      report.put("begin", (double) started / TimeUnit.SECONDS.toNanos(1));
       spark.sc().listenerBus().waitUntilEmpty(EVENTS_MILLIS);
       report.tasks(listener.take());
       report.executors(before, probe.read(false));

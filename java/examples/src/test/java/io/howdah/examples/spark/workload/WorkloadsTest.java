@@ -64,7 +64,8 @@ class WorkloadsTest {
         values.put(line.split(" ")[1], Double.valueOf(line.split(" ")[2]));
       }
     }
-    assertThat(values).containsKeys("seconds", "wait", "gc", "cpu", "heapMb", "moversHeapMb", "rssMb", "remoteMb");
+    assertThat(values).containsKeys("seconds", "begin", "wait", "gc", "cpu", "heapMb", "moversHeapMb",
+        "rssMb", "remoteMb");
     assertThat(values.get("heapMb")).isPositive();
     assertThat(values.get("tasks")).isPositive();
     assertThat(values.get("failedTasks")).isZero();
