@@ -72,7 +72,14 @@ class Recorder:
             command = [self.tool, "print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth", str(DEPTH), path]
             printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             for event in json.loads(printed)["recording"]["events"]:
-                yield sample_of(event["values"], self.offset)
+                if not is_mover(event["values"]):
+                    yield sample_of(event["values"], self.offset)
+
+
+def is_mover(values):
+    """Whether perf counts the thread of an event as a mover, so that it is no part of java."""
+    thread = values.get("sampledThread") or {}
+    return bool(re.search(perf_profile.MOVERS, thread.get("javaName") or ""))
 
 
 def sample_of(values, offset):

@@ -11,6 +11,7 @@ import subprocess
 
 HERTZ = 999
 IDLE = "idle"
+MOVERS = r"^(shuffle-(client|serve)|rdma-block|howdah-)"
 # Kinds of work by thread, by object and by symbol, the first that fits; a pattern that is not given fits everything. jit and
 # gc are the JVM's compilers and collectors, movers the threads that only move blocks, k. is the kernel: copying, clearing pages, sockets, waiting and waking, files with
 # their page cache, all else (entering and leaving it, interrupts); checksum and engine are libhowdah's.
@@ -20,7 +21,7 @@ KINDS = (
     ("jit", {"comm": r"^C[12] Compiler"}),
     ("gc", {"comm": r"^(GC |G1 |CMS|Concurrent Mark|VM Thread|ParGC|Gang worker)"}),
     # Threads of Netty and of ours, with what they do in the kernel.
-    ("movers", {"comm": r"^(shuffle-(client|serve)|rdma-block|howdah-)"}),
+    ("movers", {"comm": MOVERS}),
     ("k.copy", {"dso": r"kernel", "symbol": r"rep_movs|copy_user|copy_page|copyin|copyout|copy_(to|from)_(user|iter)|copy_(page|folio)_(to|from)_iter|memcpy"}),
     ("k.clear", {"dso": r"kernel", "symbol": r"clear_(page|user)|memset"}),
     ("k.sockets", {"dso": r"kernel", "symbol": r"tcp|skb|sock|inet|\bip_|ipv4|\bnet_|napi|loopback|__dev_|nf_|qdisc"}),

@@ -25,6 +25,11 @@ class SampleTest(unittest.TestCase):
     def test_a_time_of_another_zone_is_the_same(self):
         self.assertEqual(java_profile.sample_of(event("1970-01-01T01:01:40.5+01:00"), 0.0)[0], 100.5)
 
+    def test_threads_that_perf_counts_as_movers_are_no_java(self):
+        self.assertTrue(java_profile.is_mover({"sampledThread": {"javaName": "shuffle-client-4-1"}}))
+        self.assertFalse(java_profile.is_mover({"sampledThread": {"javaName": "Executor task launch worker-0"}}))
+        self.assertFalse(java_profile.is_mover({"sampledThread": None}))
+
     def test_what_no_java_frame_tells_counts_as_other(self):
         self.assertEqual(java_profile.sample_of({"startTime": "1970-01-01T00:00:01Z", "stackTrace": None}, 0.0), (1.0, "other"))
 
