@@ -70,8 +70,11 @@ class Recorder:
         """(seconds by CLOCK_MONOTONIC, kind) of each sample of all JVMs."""
         for path in sorted(glob.glob(os.path.join(self.folder, "*.jfr"))):
             command = [self.tool, "print", "--json", "--events", "jdk.ExecutionSample", "--stack-depth", str(DEPTH), path]
-            printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
-            for event in json.loads(printed)["recording"]["events"]:
+            printed = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            if printed.returncode:  # of a JVM that was killed while it wrote: what was measured counts all the same
+                print("profile without %s: %s" % (os.path.basename(path), printed.stdout.strip()[:200]), flush=True)
+                continue
+            for event in json.loads(printed.stdout)["recording"]["events"]:
                 if not is_mover(event["values"]):
                     yield sample_of(event["values"], self.offset)
 

@@ -14,10 +14,10 @@ import java.util.Map;
 
 /**
  * Runs each job on each side in each round. Both sides' clusters stand side by side, each with one application that
- * stays for some rounds; a job runs on the one and then on the other, in an order that changes from round to round, and
- * all runs have to find the same. How fast an application is depends on what its JVMs compiled and on the memory that
- * they were given, and the side that starts first is at a disadvantage of some percent: so there should be several, and
- * the sides start in turn. What the host of a virtual machine disturbed is run again, on both sides. For one thread.
+ * stays for some rounds; a job runs on the one and then on the other, in an order that changes from round to round,
+ * and all runs have to find the same. Applications of equal trees were up to 7 % apart, and the one that started first
+ * was mostly the slower: so there should be several, and the sides start in turn. What the host of a virtual machine
+ * disturbed is run again, on both sides. For one thread.
  */
 final class SparkRounds {
   private final SparkPlan plan;

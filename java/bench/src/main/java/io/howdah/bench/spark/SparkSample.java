@@ -27,14 +27,14 @@ final class SparkSample {
     this.executors = executors;
   }
 
-  /** Takes what the application wrote of the job: "value NAME NUMBER", then "result WORDS". */
+  /** Takes what the application wrote of the job: "value NAME NUMBER", then "result WORDS" of each time that it ran. */
   void read(List<String> lines) {
     for (String line : lines) {
       String[] words = line.split(" ", 3);
       if (words.length == 3 && words[0].equals("value")) {
         values.put(words[1], Double.valueOf(words[2]));
       } else if (words[0].equals("result")) {
-        result = line.substring(line.indexOf(' ') + 1);
+        found(line.substring(line.indexOf(' ') + 1));
       } else {
         throw new BenchException(this + " wrote what nobody understands: " + line);
       }
@@ -42,6 +42,13 @@ final class SparkSample {
     if (result.isEmpty() || !values.containsKey("seconds")) {
       throw new BenchException(this + " did not say what it found and how long it took: " + lines);
     }
+  }
+
+  private void found(String words) {
+    if (!result.isEmpty() && !agree(result, words)) {
+      throw new BenchException(this + " found " + words + ", but " + result + " when it ran first");
+    }
+    result = result.isEmpty() ? words : result;
   }
 
   /** Whether every block that executors fetched came over the engine, and there were some if there had to be. */
@@ -52,16 +59,20 @@ final class SparkSample {
 
   /** Whether both found the same, but for the last digits of sums. */
   boolean agreesWith(SparkSample other) {
-    List<String> mine = Arrays.asList(result.split(" "));
-    List<String> theirs = Arrays.asList(other.result.split(" "));
+    return agree(result, other.result);
+  }
+
+  private static boolean agree(String one, String another) {
+    List<String> mine = Arrays.asList(one.split(" "));
+    List<String> theirs = Arrays.asList(another.split(" "));
     boolean same = mine.size() == theirs.size();
     for (int i = 0; same && i < mine.size(); i++) {
-      same = agree(mine.get(i), theirs.get(i));
+      same = agreeInWord(mine.get(i), theirs.get(i));
     }
     return same;
   }
 
-  private static boolean agree(String mine, String theirs) {
+  private static boolean agreeInWord(String mine, String theirs) {
     int at = mine.indexOf('~');
     if (at < 0 || !theirs.startsWith(mine.substring(0, at + 1))) {
       return mine.equals(theirs);

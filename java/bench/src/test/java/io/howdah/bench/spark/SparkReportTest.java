@@ -40,6 +40,10 @@ class SparkReportTest {
     assertThat(sample.value("seconds")).isEqualTo(1.5);
     assertThat(sample.value("wait")).isEqualTo(0.25);
     assertThat(sample.result).isEqualTo("pairs=3 sum=ff");
+    assertThat(sample("value seconds 1", "result n=3 cost~1.00000000", "result n=3 cost~1.00000001").result)
+        .isEqualTo("n=3 cost~1.00000000");
+    assertThatThrownBy(() -> sample("value seconds 1", "result n=3 cost~1.000", "result n=3 cost~1.001"))
+        .isInstanceOf(BenchException.class).hasMessageContaining("cost~1.001");
     assertThatThrownBy(() -> sample("result pairs=3")).isInstanceOf(BenchException.class)
         .hasMessageContaining("how long it took");
     assertThatThrownBy(() -> sample("value seconds 1")).hasMessageContaining("what it found");

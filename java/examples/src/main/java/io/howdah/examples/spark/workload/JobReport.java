@@ -1,37 +1,34 @@
 package io.howdah.examples.spark.workload;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.TreeMap;
 
 /**
  * What a job came to that was run once or several times, as lines that {@code howdah bench} reads: "value NAME NUMBER"
- * and "result WORDS". Times and sums are of one run, on average. For one thread.
+ * and, of each run, "result WORDS". Times and sums are of one run, on average. For one thread.
  */
 final class JobReport {
   private final Map<String, Double> values = new TreeMap<>();
-  private Outcome outcome;
-  private int runs;
+  private final List<Outcome> outcomes = new ArrayList<>();
 
-  /** It was run once more. Each run has to find the same. */
+  /** It was run once more. Whether all runs found the same is for the reader to see. */
   void ran(Outcome found) {
-    if (outcome != null && !outcome.agrees(found)) {
-      throw new IllegalStateException("run " + (runs + 1) + " of a job found " + found + ", the first " + outcome);
-    }
-    outcome = outcome == null ? found : outcome;
-    runs++;
+    outcomes.add(found);
   }
 
   /** When the first run began and how long all took, in seconds. */
   void times(double began, double spent) {
     values.put("begin", began);
     values.put("spent", spent);
-    values.put("runs", (double) runs);
-    values.put("seconds", spent / runs);
+    values.put("runs", (double) outcomes.size());
+    values.put("seconds", spent / outcomes.size());
   }
 
   void tasks(Map<String, Double> sums) {
-    sums.forEach((name, value) -> values.put(name, value / runs));
+    sums.forEach((name, value) -> values.put(name, value / outcomes.size()));
   }
 
   /** Sums of all executors; of levels, the highest. */
@@ -41,8 +38,8 @@ final class JobReport {
     }
     after.forEach((executor, reading) -> {
       Map<String, Double> then = before.get(executor).sums;
-      reading.sums.forEach((name, value) -> values.merge(name, (value - then.getOrDefault(name, 0.0)) / runs,
-          Double::sum));
+      reading.sums.forEach((name, value) -> values.merge(name, (value - then.getOrDefault(name, 0.0))
+          / outcomes.size(), Double::sum));
       reading.levels.forEach((name, value) -> values.merge(name, value, Math::max));
     });
   }
@@ -51,6 +48,7 @@ final class JobReport {
   public String toString() {
     StringBuilder text = new StringBuilder();
     values.forEach((name, value) -> text.append(String.format(Locale.ROOT, "value %s %.6f%n", name, value)));
-    return text.append("result ").append(outcome).toString();
+    outcomes.forEach(outcome -> text.append(String.format("result %s%n", outcome)));
+    return text.toString().trim();
   }
 }

@@ -3,7 +3,6 @@ package io.howdah.examples.spark.workload;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.stream.Collectors;
 
 /**
  * What a job found, as words without blanks: NAME=VALUE is the same in every right run; NAME~NUMBER is a sum of
@@ -23,15 +22,6 @@ final class Outcome {
     }
     words.add(String.format(Locale.ROOT, "%s~%.12e", name, value));
     return this;
-  }
-
-  /** Whether another run found the same, as far as that is exact. */
-  boolean agrees(Outcome other) {
-    return exactWords().equals(other.exactWords());
-  }
-
-  private List<String> exactWords() {
-    return words.stream().filter(word -> word.contains("=")).collect(Collectors.toList());
   }
 
   @Override
