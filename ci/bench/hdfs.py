@@ -194,7 +194,12 @@ def profile(result, sides, options, medium):
     by_side = {}
     for name, tree in sides.items():
         windows = {}
-        by_side[name] = java_profile.profile(options.java_home, lambda: measure(tree, [], options, medium, windows), lambda _: windows)
+
+        def work(jvm_options):
+            with java_profile.all_jvms(jvm_options):
+                measure(tree, [], options, medium, windows)
+
+        by_side[name] = java_profile.profile(options.java_home, work, lambda _: windows)
         print("%s, profile, %s" % (medium, name), flush=True)
     for part in by_side["ours"]:
         for name in sides:

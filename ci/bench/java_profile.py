@@ -5,6 +5,7 @@ The recorder looks at a few threads at a time, so its samples give shares, not t
 """
 
 import collections
+import contextlib
 import datetime
 import glob
 import json
@@ -30,8 +31,9 @@ KINDS = (
 )
 OTHER = "other"
 DEPTH = 16
-# All JVMs heed it, whoever starts them. A folder has each make up the name of its file.
+# All JVMs heed it, whoever starts them.
 VARIABLE = "JAVA_TOOL_OPTIONS"
+# A folder has each JVM make up the name of its file.
 OPTIONS = (
     "-XX:StartFlightRecording=settings=profile,dumponexit=true,filename=%s -XX:+UnlockDiagnosticVMOptions -XX:+DebugNonSafepoints"
 )
@@ -46,25 +48,30 @@ def kind_of(frames):
     return OTHER
 
 
+@contextlib.contextmanager
+def all_jvms(options):
+    """Has all JVMs that are started meanwhile take these options. Not for Spark: the JVM that makes its command lines prints
+    them where the recorder speaks, too."""
+    before = os.environ.get(VARIABLE)
+    if options:
+        os.environ[VARIABLE] = options
+    try:
+        yield
+    finally:
+        os.environ.pop(VARIABLE, None)
+        if before is not None:
+            os.environ[VARIABLE] = before
+
+
 class Recorder:
-    """Lets the JVMs that are started from its beginning to its end record what they do; samples() may be called when they
-    have ended. Where the JDK has no flight recorder, there are none."""
+    """Recordings of JVMs that were started with its options and have ended. Where the JDK has no flight recorder, there are
+    neither."""
 
     def __init__(self, folder, java_home):
         self.folder = folder
         self.tool = os.path.join(java_home, "bin", "jfr")
+        self.options = OPTIONS % folder if os.access(self.tool, os.X_OK) else ""
         self.offset = time.time() - time.monotonic()
-
-    def __enter__(self):
-        self.before = os.environ.get(VARIABLE)
-        if os.access(self.tool, os.X_OK):
-            os.environ[VARIABLE] = OPTIONS % self.folder
-        return self
-
-    def __exit__(self, *_):
-        os.environ.pop(VARIABLE, None)
-        if self.before is not None:
-            os.environ[VARIABLE] = self.before
 
     def samples(self):
         """(seconds by CLOCK_MONOTONIC, kind) of each sample of all JVMs."""
@@ -115,11 +122,12 @@ def divide(profile, share):
 
 
 def profile(java_home, work, windows_of):
-    """Runs work() under both recorders. {window: {kind: processor seconds}}, java divided; windows_of() makes the windows of
-    what work() returned."""
+    """Runs work(), which is given options for JVMs, under both recorders. {window: {kind: processor seconds}}, java divided;
+    windows_of() makes the windows of what work() returned."""
     with tempfile.TemporaryDirectory(prefix="howdah-profile-", dir="/var/tmp") as folder:
-        with Recorder(folder, java_home) as java, perf_profile.Recorder(os.path.join(folder, "perf.data")) as perf:
-            done = work()
+        java = Recorder(folder, java_home)
+        with perf_profile.Recorder(os.path.join(folder, "perf.data")) as perf:
+            done = work(java.options)
         windows = windows_of(done)
         seconds = perf_profile.seconds_by_kind(perf.samples(), windows)
         parts = shares(java.samples(), windows)

@@ -151,13 +151,13 @@ def profile_windows(samples):
 
 def profile(result, options, words, number):
     """Leaves in the report what the processors did in one more round of each job on either side, which counts nothing."""
-    result.profiles.update(
-        java_profile.profile(
-            options.java_home,
-            lambda: bench(options, [*words, "--rounds", "1"], "profile-%d" % number),
-            lambda document: profile_windows(document["samples"]),
-        )
-    )
+
+    def work(jvm_options):
+        recording = ["--conf", "spark.executor.extraJavaOptions=" + jvm_options] if jvm_options else []
+        return bench(options, [*words, *recording, "--rounds", "1"], "profile-%d" % number)
+
+    found = java_profile.profile(options.java_home, work, lambda document: profile_windows(document["samples"]))
+    result.profiles.update(found)
 
 
 def bench(options, more, number):

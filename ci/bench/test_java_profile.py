@@ -56,11 +56,16 @@ class SharesTest(unittest.TestCase):
 
 
 class RecorderTest(unittest.TestCase):
-    def test_without_a_flight_recorder_jvms_are_left_alone(self):
-        before = os.environ.get(java_profile.VARIABLE)
-        with java_profile.Recorder("/nowhere", "/nowhere") as recorder:
-            self.assertEqual(os.environ.get(java_profile.VARIABLE), before)
+    def test_without_a_flight_recorder_there_are_no_options_and_no_samples(self):
+        recorder = java_profile.Recorder("/nowhere", "/nowhere")
+        self.assertEqual(recorder.options, "")
         self.assertEqual(list(recorder.samples()), [])
+
+    def test_jvms_take_the_options_until_the_end(self):
+        before = os.environ.get(java_profile.VARIABLE)
+        with java_profile.all_jvms("-Dx"):
+            self.assertEqual(os.environ[java_profile.VARIABLE], "-Dx")
+        self.assertEqual(os.environ.get(java_profile.VARIABLE), before)
 
 
 if __name__ == "__main__":
