@@ -21,7 +21,7 @@ import perf_profile
 KINDS = (
     ("checksum", r"DataChecksum|PureJavaCrc32|Crc32C|\.CRC32"),
     ("protobuf", r"^com\.google\.protobuf\.|Proto(s|col)?\$|\.proto\."),
-    ("engine", r"^io\.howdah\.|\.Rdma|\.network\.rdma\."),
+    ("engine", r"^io\.howdah\.(?!bench\.|examples\.)|\.Rdma|\.network\.rdma\."),
     ("sockets", r"^sun\.nio\.ch\.(Socket|IOUtil|EPoll|Selector)|^java\.net\.|\.SocketOutputStream|\.SocketInputStream"),
     ("files", r"^sun\.nio\.ch\.File|^java\.io\.(File|RandomAccessFile)"),
     ("netty", r"^io\.netty\."),

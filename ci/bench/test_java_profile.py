@@ -21,6 +21,7 @@ class SampleTest(unittest.TestCase):
         self.assertEqual(java_profile.sample_of(event(stamp, hash_map, crc, sender), 90.0), (10.25, "checksum"))
         self.assertEqual(java_profile.sample_of(event(stamp, hash_map, sender, crc), 90.0)[1], "engine")
         self.assertEqual(java_profile.sample_of(event(stamp, hash_map), 90.0)[1], "other")
+        self.assertEqual(java_profile.sample_of(event(stamp, ("io/howdah/bench/hdfs/Client", "fill")), 90.0)[1], "other")
 
     def test_a_time_of_another_zone_is_the_same(self):
         self.assertEqual(java_profile.sample_of(event("1970-01-01T01:01:40.5+01:00"), 0.0)[0], 100.5)
