@@ -24,6 +24,9 @@ WAIT = 2.0
 LOWER = 1.0
 # No workload more than 3 % slower.
 NOT_SLOWER = 1 / 1.03
+# Rounds before those that count. After one, compilers still had a quarter to half of a shuffle's processor time; a workload
+# runs longer, and often several times in a round.
+WARM_UP = {"shuffles": 4, "workloads": 2}
 # What one tick of the clock behind waits and collections is, in seconds: less was not measured. Likewise a megabyte.
 TICK = 0.001
 # MB: the least that Spark leaves an executor on YARN beside its heap, and the engine's limit unless it is set.
@@ -136,7 +139,10 @@ def passes(more):
     """Options of each run of `howdah bench spark`."""
     if any(word.split("=")[0] in ("--jobs", "--executors", "-h", "--help") for word in more):
         return [more]
-    return [["--jobs", "shuffles", "--executors", "1,2,4", *more], ["--jobs", "workloads", "--executors", "2", *more]]
+    shuffles, workloads = ["--jobs", "shuffles", "--executors", "1,2,4"], ["--jobs", "workloads", "--executors", "2"]
+    if any(word.split("=")[0] == "--warm-up" for word in more):
+        return [[*shuffles, *more], [*workloads, *more]]
+    return [[*words, "--warm-up", str(WARM_UP[words[1]]), *more] for words in (shuffles, workloads)]
 
 
 def profile_windows(samples):

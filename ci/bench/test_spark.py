@@ -77,7 +77,14 @@ class SparkTest(unittest.TestCase):
         self.assertEqual([], spark.shapes(samples[:1]))
 
     def test_without_a_choice_there_are_two_passes(self):
-        self.assertEqual(2, len(spark.passes(["--scale", "0.1"])))
+        self.assertEqual(
+            [
+                ["--jobs", "shuffles", "--executors", "1,2,4", "--warm-up", "4", "--scale", "0.1"],
+                ["--jobs", "workloads", "--executors", "2", "--warm-up", "2", "--scale", "0.1"],
+            ],
+            spark.passes(["--scale", "0.1"]),
+        )
+        self.assertEqual([1, 1], [words.count("--warm-up") for words in spark.passes(["--warm-up", "9"])])
         self.assertEqual([["--jobs=KMeans"]], spark.passes(["--jobs=KMeans"]))
 
 

@@ -56,6 +56,11 @@ public final class SparkBench implements Callable<Integer> {
           + "side starts first as often.")
   private int applications;
 
+  @Option(names = "--warm-up", paramLabel = "ROUNDS", defaultValue = "1",
+      description = "Rounds of each application before those, which count nothing; at least one (default: 1). In the "
+          + "first few the JVM's compilers take as much of the processors as a short shuffle.")
+  private int warmUp;
+
   @Option(names = "--jobs", split = ",", paramLabel = "JOB", defaultValue = "shuffles",
       description = "Jobs by name, or shuffles (GroupBy, SortBy, TeraSort), workloads (the batch jobs), all "
           + "(default: shuffles).")
@@ -152,6 +157,7 @@ public final class SparkBench implements Callable<Integer> {
     SparkPlan plan = new SparkPlan();
     plan.applications = atLeastOne("--applications", applications);
     plan.rounds = atLeastOne("--rounds", rounds);
+    plan.warmUp = atLeastOne("--warm-up", warmUp);
     try {
       plan.jobs = SparkJobs.named(jobs);
     } catch (IllegalArgumentException e) {

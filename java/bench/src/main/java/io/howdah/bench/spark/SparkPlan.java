@@ -14,6 +14,8 @@ final class SparkPlan {
   /** Of each side, one after the other; rounds of each. */
   int applications = 1;
   int rounds;
+  /** Rounds of each application before those; at least one, which loads classes and brings files into memory. */
+  int warmUp = 1;
   List<String> jobs = Collections.emptyList();
   List<Integer> executors = Collections.emptyList();
   /** Of all executors together; memory in MB of heap. */
@@ -54,6 +56,7 @@ final class SparkPlan {
     Map<String, Object> conditions = new TreeMap<>();
     conditions.put("applications", applications);
     conditions.put("rounds", rounds);
+    conditions.put("warm_up", warmUp);
     conditions.put("shape", String.format("%d maps, %d pairs, %d B, %d reducers", maps, pairs, valueBytes, reducers));
     conditions.put("shuffled_mb", Math.round(shuffledMegabytes()));
     conditions.put("other_jobs", String.format(Locale.ROOT, "scale %g, %d partitions", scale, partitions));

@@ -76,7 +76,7 @@ final class SparkRounds {
         cluster.start();
         applications.put(side, cluster.application());
       }
-      for (int round = 0; round <= plan.rounds; round++) {
+      for (int round = 1 - plan.warmUp; round <= plan.rounds; round++) {
         round(application, round, executors, applications);
       }
       for (SparkApplication each : applications.values()) {
@@ -106,13 +106,13 @@ final class SparkRounds {
     return order;
   }
 
-  /** Round 0 loads classes, compiles and brings files into memory; it counts for results alone. */
+  /** Rounds up to 0 load classes, compile and bring files into memory; they count for results alone. */
   private void round(int application, int round, int executors, Map<SparkSide, SparkApplication> applications)
       throws IOException, InterruptedException {
-    int number = application + round;
+    int number = application + plan.warmUp + round;
     for (String job : plan.jobs) {
       List<SparkSide> order = inTurn(number++);
-      if (round == 0) {
+      if (round <= 0) {
         both(0, job, executors, order, applications);
         continue;
       }

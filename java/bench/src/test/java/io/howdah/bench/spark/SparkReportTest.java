@@ -111,6 +111,7 @@ class SparkReportTest {
     assertThat(json.getAsJsonArray("samples")).hasSize(6);
     assertThat(json.getAsJsonObject("conditions").get("rounds").getAsInt()).isEqualTo(3);
     assertThat(json.getAsJsonObject("conditions").get("applications").getAsInt()).isEqualTo(1);
+    assertThat(json.getAsJsonObject("conditions").get("warm_up").getAsInt()).isEqualTo(1);
   }
 
   @Test
