@@ -1,8 +1,9 @@
 """Spark: the unpatched tree over loopback, ours over the engine, in turn within one run of `howdah bench spark`.
 
-First the shuffles (OHB's GroupBy and SortBy, TeraSort), with 1, 2 and 4 executors that share cores and memory, then the batch
-workloads, all by several applications one after the other. Both sides have the same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench
-spark`; with --jobs or --executors that is all that is run.
+First the shuffles (OHB's GroupBy and SortBy, TeraSort), with 1, 2 and 4 executors that share cores and memory, then GroupBy and
+SortBy at the largest size that fits, then the batch workloads, all by several applications one after the other. Both sides have the
+same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench spark`; with any of what a pass sets, that
+is all that is run.
 """
 
 import argparse
@@ -24,9 +25,25 @@ WAIT = 2.0
 LOWER = 1.0
 # No workload more than 3 % slower.
 NOT_SLOWER = 1 / 1.03
-# Rounds before those that count. After one, compilers still had a quarter to half of a shuffle's processor time; a workload
-# runs longer, and often several times in a round.
-WARM_UP = {"shuffles": 4, "workloads": 2}
+# What is run if nothing else is asked for. After one warming round, compilers still had a quarter to half of a shuffle's processor
+# time, with four executors until the sixth; a workload runs longer, and often several times in a round.
+PASSES = {
+    "": {"--jobs": "shuffles", "--executors": "1,2,4", "--warm-up": "6"},
+    "2 GB": {
+        "--jobs": "GroupBy,SortBy",
+        "--executors": "2",
+        "--warm-up": "3",
+        "--maps": "128",
+        "--reducers": "64",
+        "--memory": "8192",
+    },
+    "workloads": {"--jobs": "workloads", "--executors": "2", "--warm-up": "2"},
+}
+# MB of memory that a pass needs: the heaps of both sides, the engine's memory, shuffle files of two jobs.
+NEEDS = {"2 GB": 22000}
+PROFILED = ("", "2 GB")
+# Conditions that are not the same in all passes.
+OF_PASS = ("shape", "shuffled_mb", "warm_up", "executors_together", "run_again", "disturbed")
 # What one tick of the clock behind waits and collections is, in seconds: less was not measured. Likewise a megabyte.
 TICK = 0.001
 # MB: the least that Spark leaves an executor on YARN beside its heap, and the engine's limit unless it is set.
@@ -69,15 +86,19 @@ def by_case(samples):
     return cases
 
 
-def add_rows(result, samples):
-    """The rows, with what is asked of them."""
+def case_of(job, executors, size):
+    return ", ".join(filter(None, (job, "%s ex." % executors, size if job in SHUFFLES else "")))
+
+
+def add_rows(result, samples, size=""):
+    """The rows, with what is asked of them; size is named in them if it is not the usual one."""
     for (job, executors), sides in by_case(samples).items():
         for name, (measure, unit, everywhere) in MEASURES.items():
             if not everywhere and job not in SHUFFLES:
                 continue
             ours, reference = ([max(value, TICK) for value in sides[side][name]] for side in ("ours", "reference"))
             # The sides' runs follow each other, so that what slows the machine down for a while slows both.
-            case = "%s, %s ex." % (job, executors)
+            case = case_of(job, executors, size)
             asked = target(name, job, executors)
             result.add(measure, case, unit, "lower", ours, reference, target=asked, paired=name == "seconds")
 
@@ -135,34 +156,43 @@ def missed(rows):
     ]
 
 
-def passes(more):
-    """Options of each run of `howdah bench spark`."""
-    if any(word.split("=")[0] in ("--jobs", "--executors", "-h", "--help") for word in more):
-        return [more]
-    shuffles, workloads = ["--jobs", "shuffles", "--executors", "1,2,4"], ["--jobs", "workloads", "--executors", "2"]
-    if any(word.split("=")[0] == "--warm-up" for word in more):
-        return [[*shuffles, *more], [*workloads, *more]]
-    return [[*words, "--warm-up", str(WARM_UP[words[1]]), *more] for words in (shuffles, workloads)]
+def passes(more, megabytes):
+    """({name: options of a run of `howdah bench spark`}, what is left out and why) on a machine with so much memory."""
+    given = {word.split("=")[0] for word in more}
+    if given & {"-h", "--help", *(option for options in PASSES.values() for option in options)}:
+        return {"": more}, []
+    left_out = [
+        "%s: it needs %d MB of memory, the machine has %d" % (name, needs, megabytes)
+        for name, needs in NEEDS.items()
+        if needs > megabytes
+    ]
+    found = {name: words for name, words in PASSES.items() if NEEDS.get(name, 0) <= megabytes}
+    return {name: [word for each in words.items() for word in each] + more for name, words in found.items()}, left_out
 
 
-def profile_windows(samples):
+def memory_of_machine():
+    """MB."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+
+
+def profile_windows(samples, size=""):
     """{title: [(begin, end), ...]} of the profile's rounds."""
     windows = {}
     for sample in samples:
-        title = "%(job)s, %(executors)s ex., %(side)s" % sample
+        title = "%s, %s" % (case_of(sample["job"], sample["executors"], size), sample["side"])
         begin = sample["values"]["begin"]
         windows.setdefault(title, []).append((begin, begin + sample["values"]["spent"]))
     return windows
 
 
-def profile(result, options, words, number):
+def profile(result, options, words, number, size):
     """Leaves in the report what the processors did in one more round of each job on either side, which counts nothing."""
 
     def work(jvm_options):
         recording = ["--conf", "spark.executor.extraJavaOptions=" + jvm_options] if jvm_options else []
         return bench(options, [*words, *recording, "--rounds", "1"], "profile-%d" % number)
 
-    found = java_profile.profile(options.java_home, work, lambda document: profile_windows(document["samples"]))
+    found = java_profile.profile(options.java_home, work, lambda document: profile_windows(document["samples"], size))
     result.profiles.update(found)
 
 
@@ -204,25 +234,28 @@ def main():
     profiled = perf_profile.wanted(options, result)
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
-    lines, all_samples = [], []
-    for number, words in enumerate(passes(more), 1):
+    lines, compared, stolen = [], [], []
+    runs, left_out = passes(more, memory_of_machine())
+    for reason in left_out:
+        print("left out: " + reason)
+    result.conditions["left_out"] = left_out
+    for number, (name, words) in enumerate(runs.items(), 1):
         document = bench(options, words, number)
         conditions, samples = document["conditions"], document["samples"]
         load = result.conditions["load_before"]
-        result.conditions.update(conditions, load_before=load, executors_together=[])
-        result.conditions.setdefault("passes", []).append(
-            {"options": " ".join(words), "executors_together": conditions["executors_together"]}
-        )
+        of_pass = {key: conditions.pop(key) for key in OF_PASS}
+        result.conditions.update(conditions, load_before=load)
+        result.conditions.setdefault("passes", []).append(dict(of_pass, options=" ".join(words)))
         check(samples)
-        add_rows(result, samples)
-        lines += check_bound(conditions, samples)
-        all_samples += samples
-        if profiled:
-            profile(result, options, words, number)
-    result.stolen_from_kept = max(sample["values"]["stolen"] for sample in all_samples)
-    result.conditions["executors_together"] = [each["executors_together"] for each in result.conditions["passes"]]
+        add_rows(result, samples, name)
+        lines += check_bound(dict(conditions, **of_pass), samples)
+        compared += shapes(samples)
+        stolen.append(max(sample["values"]["stolen"] for sample in samples))
+        if profiled and name in PROFILED:
+            profile(result, options, words, number, name)
+    result.stolen_from_kept = max(stolen)
     print(result.write())
-    for line in shapes(all_samples):
+    for line in compared:
         print("shapes: " + line)
     lines = missed(result.rows) + lines
     print("\n".join(lines) if lines else "every target is met")

@@ -76,16 +76,25 @@ class SparkTest(unittest.TestCase):
         self.assertEqual(["SortBy, ours: 4 ex. 2.00 s, 1 ex. 3.00 s"], spark.shapes(samples))
         self.assertEqual([], spark.shapes(samples[:1]))
 
-    def test_without_a_choice_there_are_two_passes(self):
+    def test_without_a_choice_there_are_three_passes(self):
+        runs, left_out = spark.passes(["--scale", "0.1"], 24000)
         self.assertEqual(
-            [
-                ["--jobs", "shuffles", "--executors", "1,2,4", "--warm-up", "4", "--scale", "0.1"],
-                ["--jobs", "workloads", "--executors", "2", "--warm-up", "2", "--scale", "0.1"],
-            ],
-            spark.passes(["--scale", "0.1"]),
+            ["--jobs", "workloads", "--executors", "2", "--warm-up", "2", "--scale", "0.1"], runs.pop("workloads")
         )
-        self.assertEqual([1, 1], [words.count("--warm-up") for words in spark.passes(["--warm-up", "9"])])
-        self.assertEqual([["--jobs=KMeans"]], spark.passes(["--jobs=KMeans"]))
+        self.assertEqual(["", "2 GB"], list(runs))
+        self.assertEqual([], left_out)
+        self.assertEqual(({"": ["--jobs=KMeans"]}, []), spark.passes(["--jobs=KMeans"], 24000))
+
+    def test_what_the_machine_has_no_memory_for_is_left_out_and_named(self):
+        runs, left_out = spark.passes([], 16000)
+        self.assertEqual(["", "workloads"], list(runs))
+        self.assertEqual(["2 GB: it needs 22000 MB of memory, the machine has 16000"], left_out)
+
+    def test_rows_of_another_size_are_told_apart(self):
+        result = report.Report("spark", "stock", tempfile.gettempdir())
+        for job in ("SortBy", "KMeans"):
+            spark.add_rows(result, [sample(side, job, 1, 1) for side in ("ours", "reference")], "2 GB")
+        self.assertEqual({"SortBy, 2 ex., 2 GB", "KMeans, 2 ex."}, {row["case"] for row in result.rows})
 
 
 if __name__ == "__main__":
