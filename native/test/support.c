@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "crash.h"
+
 const char *test_transport = "auto";
 
 int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
@@ -16,7 +18,7 @@ int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count
         test_transport = argv[1];
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
-    return _cmocka_run_group_tests(test_transport, tests, count, NULL, NULL);
+    return crash_run(test_transport, tests, count);
 }
 
 static void no_log(void *arg, enum hd_log_level level, const char *line)

@@ -78,6 +78,14 @@ dapl_quit() {
     wait
 }
 
+# where_it_crashed FILE: functions and lines of the addresses that a crashed test printed (native/test/crash.h).
+where_it_crashed() {
+    local object offset
+    grep -oaE '^[^ (]+\(\+0x[0-9a-f]+\)' "$1" | tr '()' '  ' | while read -r object offset; do
+        addr2line -Cfpe "$object" "$offset" || true
+    done
+}
+
 # engine_tests TRANSPORT PROGRAM[:FILTER]...: runs test_PROGRAM of $HOWDAH_TEST_BUILD (build/native), or those of its tests
 # that FILTER names, over a transport, and prints the counts. An emulated processor is slow, so there are fewer schedules of
 # faults (HOWDAH_TEST_SEEDS), kills (_KILLS) and peers (_LINKS). HOWDAH_TEST_WITH is a command to run them under.
@@ -104,7 +112,7 @@ engine_tests() {
         fi
         # shellcheck disable=SC2086 # a command and its options
         ${HOWDAH_TEST_WITH:-} "$binary" "$transport" ${filter:+"${filter#:}"} 2>&1 | tee -a "$words" || status=$?
-        [ "$status" -eq 0 ] || broken=1
+        [ "$status" -eq 0 ] || { broken=1; where_it_crashed "$words"; }
         echo "# $program over $transport: exit status $status, $((SECONDS - started)) s"
     done
     # cmocka lists what failed or was skipped once more at its end.

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "crash.h"
+
+#include <execinfo.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "util.h"
+
+#define FRAMES 64
+
+static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
+
+/* By calls alone that a signal handler may make; backtrace() may once it has been called before. */
+static void say_where(int number)
+{
+    char line[96], thread[16] = "?";
+    void *frames[FRAMES];
+    prctl(PR_GET_NAME, thread);
+    int length = snprintf(line, sizeof(line), "crashed by signal %d in process %d, thread %ld (%s):\n", number,
+                          (int)getpid(), syscall(SYS_gettid), thread);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        _exit(126);
+    backtrace_symbols_fd(frames, backtrace(frames, FRAMES), STDERR_FILENO);
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+/* In the place of each test: cmocka sets its own handlers just before. */
+static void run_one(void **state)
+{
+    const struct CMUnitTest *test = *state;
+    void *none = NULL;
+    for (size_t i = 0; i < HD_COUNT(crashes); i++)
+        signal(crashes[i], say_where);
+    test->test_func(&none);
+}
+
+int crash_run(const char *name, const struct CMUnitTest *tests, size_t count)
+{
+    void *frame;
+    backtrace(&frame, 1); /* loads what it needs */
+    struct CMUnitTest *wrapped = calloc(count, sizeof(*wrapped));
+    if (!wrapped)
+        return 1;
+    for (size_t i = 0; i < count; i++) {
+        wrapped[i] = tests[i];
+        wrapped[i].test_func = run_one;
+        wrapped[i].initial_state = (void *)(uintptr_t)&tests[i];
+    }
+    int failed = _cmocka_run_group_tests(name, wrapped, count, NULL, NULL);
+    free(wrapped);
+    return failed;
+}
