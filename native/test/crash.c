@@ -14,7 +14,8 @@
 
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
 
-/* By calls alone that a signal handler may make; backtrace() may once it has been called before. */
+/* Of what is called here, signal handlers should not call snprintf() and backtrace(). Neither takes memory here, the
+ * latter because it has been called before; and whoever gets here has nothing left to lose. */
 static void say_where(int number)
 {
     char line[96], thread[16] = "?";

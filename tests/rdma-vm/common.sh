@@ -78,10 +78,10 @@ dapl_quit() {
     wait
 }
 
-# where_it_crashed FILE: functions and lines of the addresses that a crashed test printed (native/test/crash.h).
+# where_it_crashed FILE: functions and lines of the addresses that a crashed test printed (native/test/crash.h), if one did.
 where_it_crashed() {
     local object offset
-    grep -oaE '^[^ (]+\(\+0x[0-9a-f]+\)' "$1" | tr '()' '  ' | while read -r object offset; do
+    { grep -oaE '^[^ (]+\(\+0x[0-9a-f]+\)' "$1" || true; } | tr '()' '  ' | while read -r object offset; do
         addr2line -Cfpe "$object" "$offset" || true
     done
 }
