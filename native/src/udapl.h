@@ -6,6 +6,7 @@
  * The uDAPL transport: DAT 2.0 through libdat2, which is loaded at run time.
  *
  *   udapl_api.c      the library, and its errors in words
+ *   udapl_library.c  the libraries of providers, until their threads have left them
  *   udapl_device.c   one interface adapter: opening it, registering slabs, who can reach whom
  *   udapl_async.c    what the adapter reports of itself
  *   udapl_connect.c  from two endpoints to a connection, and its end
@@ -87,6 +88,19 @@ int udapl_error(int error, const char *provider, const char *call, DAT_RETURN re
 const char *udapl_event_name(DAT_EVENT_NUMBER number);
 const char *udapl_status_name(DAT_DTO_COMPLETION_STATUS status);
 
+/* ---- a provider's library ---- */
+
+struct udapl_library;
+
+/* dat_ia_openv, which loads the provider's library. @param library its record, for udapl_close_adapter(); NULL if it
+ * failed or the library can't be told. Any thread. */
+DAT_RETURN udapl_open_adapter(const DAT_PROVIDER_INFO *info, DAT_COUNT events, DAT_EVD_HANDLE *async_evd,
+                              DAT_IA_HANDLE *ia, struct udapl_library **library);
+
+/* dat_ia_close, with all that is left of the adapter; when it was the last of its library, waits until the library's
+ * threads have ended, ten seconds at most. @return false: they have not, and the library stays. Any thread. */
+bool udapl_close_adapter(DAT_IA_HANDLE ia, struct udapl_library *library);
+
 /* ---- device ---- */
 
 struct udapl_device {
@@ -96,6 +110,7 @@ struct udapl_device {
     bool serial;     /* the provider is not thread-safe: one call at a time */
     struct hd_lock mutex;
     DAT_IA_HANDLE ia;
+    struct udapl_library *library;
     DAT_EVD_HANDLE async_evd;
     DAT_CNO_HANDLE async_cno;
     int bell_fd; /* rung when async_evd has something */

@@ -21,11 +21,10 @@ struct description {
 
 /* ---- opening ---- */
 
-static int open_adapter(struct udapl_device *own, const DAT_PROVIDER_INFO *info)
+static int open_provider(struct udapl_device *own, const DAT_PROVIDER_INFO *info)
 {
     own->async_evd = DAT_HANDLE_NULL;
-    DAT_RETURN ret = udapl.ia_openv((DAT_NAME_PTR)info->ia_name, ASYNC_EVENTS, &own->async_evd, &own->ia,
-                                    info->dapl_version_major, info->dapl_version_minor, info->is_thread_safe);
+    DAT_RETURN ret = udapl_open_adapter(info, ASYNC_EVENTS, &own->async_evd, &own->ia, &own->library);
     if (ret != DAT_SUCCESS)
         return udapl_error(-ENODEV, info->ia_name, "dat_ia_openv", ret,
                            "check that its library is installed and that the device of its line in dat.conf is up");
@@ -54,7 +53,7 @@ static int open_first(struct udapl_device *own, const DAT_PROVIDER_INFO *infos, 
                         RDMA_DEVICES, HD_KEY_PREFIX "udapl.provider");
     int err = -ENODEV;
     for (int i = 0; i < count; i++)
-        if (!(err = open_adapter(own, &infos[i])))
+        if (!(err = open_provider(own, &infos[i])))
             return 0;
     return hd_error_context(err, "none of the %d providers in %s could be opened; the last", count, udapl_file());
 }
@@ -63,7 +62,7 @@ static int open_named(struct udapl_device *own, const char *name, const DAT_PROV
 {
     for (int i = 0; i < count; i++)
         if (strcmp(infos[i].ia_name, name) == 0)
-            return open_adapter(own, &infos[i]);
+            return open_provider(own, &infos[i]);
     return hd_error(-ENODEV, "uDAPL: %s does not list the provider %s; its first is %s; correct %s or the file",
                     udapl_file(), name, infos[0].ia_name, HD_KEY_PREFIX "udapl.provider");
 }
@@ -153,7 +152,11 @@ void udapl_device_close(struct hd_device *device)
     udapl_unwatch(device);
     if (own->pz)
         udapl.pz_free(own->pz);
-    udapl.ia_close(own->ia, DAT_CLOSE_ABRUPT_FLAG); /* takes along what is left of it */
+    if (!udapl_close_adapter(own->ia, own->library))
+        hd_log(device->engine, HD_LOG_WARN,
+               "uDAPL provider %s: its library has not ended its threads and stays loaded; if links over it are needed "
+               "again, start this process anew",
+               own->provider);
     if (own->bell_fd >= 0)
         close(own->bell_fd);
     pthread_mutex_destroy(&own->eps_lock);

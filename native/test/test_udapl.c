@@ -131,6 +131,15 @@ static void the_three_protocols(void **state)
                   "messages.copy");
 }
 
+/* The last engine takes the provider's library along, and the next one loads it again. With slow_leave.c the library's
+ * thread is still there when it has said that it ends. */
+static void engines_come_and_go(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        exchange_over(NULL, "messages.read");
+}
+
 /* The other direction of test_death: the one that dies is the one that connected. */
 static void victim(int fd)
 {
@@ -253,11 +262,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest refusals[] = {cmocka_unit_test(refusals_say_what_to_do)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_say_what_to_do), /* before anything loads libdat2 here */
-        cmocka_unit_test(a_provider_by_name),
-        cmocka_unit_test(the_three_protocols),
-        cmocka_unit_test(a_killed_client_ends_its_link),
-        cmocka_unit_test(an_idle_link_sleeps),
-        cmocka_unit_test(a_port_that_goes_down_ends_idle_links),
+        cmocka_unit_test(a_provider_by_name),      cmocka_unit_test(the_three_protocols),
+        cmocka_unit_test(engines_come_and_go),     cmocka_unit_test(a_killed_client_ends_its_link),
+        cmocka_unit_test(an_idle_link_sleeps),     cmocka_unit_test(a_port_that_goes_down_ends_idle_links),
     };
     if (argc > 1 && strcmp(argv[1], "refusals") == 0)
         return test_run(argc, argv, refusals, 1);
