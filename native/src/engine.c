@@ -255,6 +255,7 @@ static void init_locks(struct hd_engine *engine)
     hd_list_init(&engine->services);
     hd_list_init(&engine->queues);
     hd_list_init(&engine->io_jobs);
+    hd_list_init(&engine->io_reads);
 }
 
 int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)

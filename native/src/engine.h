@@ -53,6 +53,7 @@ struct hd_engine {
     pthread_mutex_t io_lock;
     pthread_cond_t io_work;
     struct hd_list io_jobs;
+    struct hd_list io_reads;
     pthread_t *io_threads;
     unsigned io_count, io_files;
     struct hd_buf *io_spare;
@@ -136,6 +137,8 @@ bool hd_comm_spin(struct hd_queue *queue, int64_t start, int64_t deadline);
 
 /* ---- I/O threads (fetch_io.c) ---- */
 
+/* Has a chunk of a passed file read (hd_rndv_read_file()). @return 0, -ENOMEM, -ESHUTDOWN. Under the link's lock. */
+int hd_io_read(struct hd_link *link, uint32_t op);
 int hd_io_start(struct hd_engine *engine);
 void hd_io_stop(struct hd_engine *engine);
 

@@ -189,6 +189,25 @@ static int fault_locate(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *
     return of(ep)->inner->ops->locate(of(ep)->inner, buf, offset, key, address);
 }
 
+/* Injected errors of get() and put() are, for a file, that it can't be passed. */
+static int fault_pass_file(struct hd_ep *base, int fd, uint64_t *key)
+{
+    struct fault_ep *ep = of(base);
+    if (ep->dropped || STRIKES(ep, error))
+        return -EAGAIN;
+    return ep->inner->ops->pass_file(ep->inner, fd, key);
+}
+
+static int fault_get_file(struct hd_ep *base, const struct hd_rma *rma)
+{
+    return of(base)->inner->ops->get_file(of(base)->inner, rma);
+}
+
+static void fault_drop_file(struct hd_ep *base, uint64_t key)
+{
+    of(base)->inner->ops->drop_file(of(base)->inner, key);
+}
+
 /* ---- traffic ---- */
 
 /* Any bit but those of the length, by which a transport frames records. */
@@ -374,6 +393,9 @@ const struct hd_transport_ops hd_fault_ops = {
     .send = fault_send,
     .get = fault_get,
     .put = fault_put,
+    .pass_file = fault_pass_file,
+    .get_file = fault_get_file,
+    .drop_file = fault_drop_file,
     .progress = fault_progress,
     .pending = fault_pending,
     .wait = fault_wait,

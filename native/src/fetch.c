@@ -265,6 +265,7 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
     struct hd_rndv *rndv = f && hd_list_empty(&f->node) ? hd_rndv_create(link, HD_RNDV_RX) : NULL;
     if (!rndv)
         return f ? -ENOBUFS : hd_error(-EPROTO, "a segment of something that was not asked");
+    rndv->fetch = f;
     int err = hd_rndv_accept(link, rndv, server_handle, &s->rts);
     bool first = f->announced == 0;
     if (!err && (s->total == 0 || s->total > INT64_MAX || s->offset != f->announced ||
@@ -288,13 +289,18 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
             f->into->length = s->total;
         f->state = FETCH_MOVING;
         f->moving++;
-        rndv->fetch = f;
         rndv->offset = s->offset;
         hd_rndv_start(link, rndv);
     }
     if (last)
         forget(f);
     return 0;
+}
+
+void hd_fetch_failed(struct hd_fetch *f, int error, const char *cause)
+{
+    f->error = error;
+    snprintf(f->cause, sizeof(f->cause), "%s", cause);
 }
 
 void hd_fetch_received(struct hd_fetch *f, size_t length)

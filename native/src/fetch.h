@@ -38,7 +38,10 @@ struct hd_fetch {
     hd_buf *chunk; /* read and not yet sent */
     size_t chunk_offset, chunk_length, sent;
     unsigned inflight;
-    int file; /* -1: none */
+    int file;        /* -1: none */
+    bool by_reading; /* the client cannot be passed the file */
+    bool passed;     /* it was, by this key */
+    uint64_t file_key;
     uint64_t file_offset;
     bool io_busy;
     _Atomic bool landed; /* the client has memory for all of it, and a piece */

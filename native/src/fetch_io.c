@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* The threads that read file ranges for fetches, piece by piece. */
+/* The threads that read file ranges for fetches, piece by piece: for clients, or as a client of files that were passed.
+ */
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -173,19 +174,69 @@ static void put_back(struct hd_engine *engine, struct hd_fetch *f, unsigned vain
     pthread_mutex_unlock(&engine->io_lock);
 }
 
+/* ---- passed files ---- */
+
+struct io_read {
+    struct hd_list node;
+    struct hd_link *link; /* a reference */
+    uint32_t op;
+};
+
+int hd_io_read(struct hd_link *link, uint32_t op)
+{
+    struct hd_engine *engine = link->engine;
+    struct io_read *read = calloc(1, sizeof(*read));
+    if (!read)
+        return hd_error(-ENOMEM, "out of memory");
+    read->op = op;
+    pthread_mutex_lock(&engine->io_lock);
+    bool stopped = engine->io_stop;
+    if (!stopped) {
+        read->link = hd_link_ref(link);
+        hd_list_add_tail(&engine->io_reads, &read->node);
+        pthread_cond_signal(&engine->io_work);
+    }
+    pthread_mutex_unlock(&engine->io_lock);
+    if (!stopped)
+        return 0;
+    free(read);
+    return hd_error(-ESHUTDOWN, "the engine was closed");
+}
+
+static void run_read(struct io_read *read)
+{
+    hd_rndv_read_file(read->link, read->op);
+    hd_link_put(read->link);
+    free(read);
+}
+
+/* ---- the threads ---- */
+
+static struct io_read *next_read(struct hd_engine *engine)
+{
+    if (hd_list_empty(&engine->io_reads))
+        return NULL;
+    struct io_read *read = hd_container(engine->io_reads.next, struct io_read, node);
+    hd_list_remove(&read->node);
+    return read;
+}
+
 static void *io_run(void *arg)
 {
     struct hd_engine *engine = arg;
     unsigned vain = 0;
     pthread_mutex_lock(&engine->io_lock);
     for (;;) {
-        while (hd_list_empty(&engine->io_jobs) && !engine->io_stop)
+        while (hd_list_empty(&engine->io_reads) && hd_list_empty(&engine->io_jobs) && !engine->io_stop)
             pthread_cond_wait(&engine->io_work, &engine->io_lock);
-        if (hd_list_empty(&engine->io_jobs))
+        if (hd_list_empty(&engine->io_reads) && hd_list_empty(&engine->io_jobs))
             break;
-        struct hd_fetch *f = next_job(engine, vain > 0);
+        struct io_read *read = next_read(engine); /* what was asked for first, since its answer is nearly there */
+        struct hd_fetch *f = read ? NULL : next_job(engine, vain > 0);
         pthread_mutex_unlock(&engine->io_lock);
-        if (io_job(f))
+        if (read)
+            run_read(read);
+        else if (io_job(f))
             vain = 0;
         else
             put_back(engine, f, ++vain);

@@ -77,6 +77,7 @@ struct hd_link {
     struct hd_list ops_free;
     struct hd_list tx_frags;    /* rndvs with frames to send */
     struct hd_list memory_wait; /* rndvs that wait for buffer memory */
+    unsigned files_passed;      /* that the peer reads now */
     unsigned copying;           /* synchronous operations running without the lock */
 
     /* fetches */
@@ -173,10 +174,12 @@ struct hd_rndv {
     int mode; /* HD_MODE_*; 0 until decided; a receiver's is the negative of the sender's wish until it starts */
     hd_buf *buf;
     size_t offset, length; /* where in the buffer (from base), how much */
-    uint64_t key, address; /* of the peer's memory */
+    uint64_t key, address; /* of the peer's memory, or the peer's file */
     size_t issued, completed;
     unsigned inflight;
     bool held;                /* the peer's memory */
+    bool file;                /* receiver: the peer passed one */
+    int failed;               /* -EIO: the file can't be read, and no more of it is */
     struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
     struct hd_msg *msg;
     struct hd_fetch *fetch;
@@ -325,6 +328,8 @@ int hd_rndv_wish(const struct hd_link *link, size_t length);
 void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts);
 /* Receiver: what the peer offers. -EPROTO if it makes no sense. */
 int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, const struct hd_rts *rts);
+/* What I/O threads do with a chunk of a file that the peer passed. */
+void hd_rndv_read_file(struct hd_link *link, uint32_t op);
 /* Receiver: gets memory if there is none yet and begins; waits for memory if need be. */
 void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv);
 /* Receiver: refuses the transfer before it began. */
@@ -361,6 +366,8 @@ void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
 int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
 /* A transfer of ours came in (client) or went out (server). */
 void hd_fetch_received(struct hd_fetch *fetch, size_t length);
+/* Client: why a piece will not come; hd_fetch_received() with 0 follows. */
+void hd_fetch_failed(struct hd_fetch *fetch, int error, const char *cause);
 void hd_fetch_sent(struct hd_fetch *fetch, int error);
 void hd_fetch_transmit(struct hd_link *link);
 void hd_fetch_lost(struct hd_link *link);

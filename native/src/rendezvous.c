@@ -7,6 +7,8 @@
  *   WRITE   RTS ->  <- CTS  we write the receiver's memory in chunks, DONE ->
  *   COPY    RTS ->  <- CTS  we send frames with the bytes,            DONE ->
  *
+ *   FILE    RTS ->          the receiver reads a file that was passed       <- FIN
+ *
  * The sender wishes, the receiver decides: it falls back to COPY when the transport or a slab that could not be
  * registered leaves nothing else.
  */
@@ -40,6 +42,8 @@ void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
         struct hd_rma rma = peers_memory(rndv);
         link->ep->ops->unhold(link->ep, &rma);
     }
+    if (rndv->file)
+        link->ep->ops->drop_file(link->ep, rndv->key);
     hd_list_remove(&rndv->node);
     hd_list_remove(&rndv->siblings);
     hd_table_remove(&link->rndvs, rndv->handle);
@@ -86,11 +90,20 @@ void hd_rndv_destroy_all(struct hd_link *link)
     }
 }
 
+/* Chunks of files are read by the I/O threads, since they may wait for a disk. */
+static void enqueue(struct hd_link *link, struct hd_op *op)
+{
+    if (!op->rndv->file)
+        hd_list_add_tail(&link->todo, &op->node);
+    else if (hd_io_read(link, op->handle))
+        hd_link_doom(link, -ECONNRESET, "%s", hd_last_error());
+}
+
 /* Queues chunks up to the depth. */
 static void issue(struct hd_link *link, struct hd_rndv *rndv)
 {
     const struct hd_conf *conf = &link->engine->conf;
-    while (rndv->issued < rndv->length && rndv->inflight < (unsigned)conf->chunk_depth) {
+    while (hd_link_usable(link) && rndv->issued < rndv->length && rndv->inflight < (unsigned)conf->chunk_depth) {
         size_t left = rndv->length - rndv->issued;
         struct hd_op *op = op_create(link);
         if (!op) {
@@ -107,7 +120,7 @@ static void issue(struct hd_link *link, struct hd_rndv *rndv)
                                   .cookie = op->handle};
         rndv->issued += op->rma.length;
         rndv->inflight++;
-        hd_list_add_tail(&link->todo, &op->node);
+        enqueue(link, op);
     }
 }
 
@@ -153,6 +166,22 @@ static bool run_one(struct hd_link *link, struct hd_op *op)
     if (sync || err)
         chunk_done(link, op, err);
     return true;
+}
+
+void hd_rndv_read_file(struct hd_link *link, uint32_t handle)
+{
+    hd_link_lock(link);
+    struct hd_op *op = hd_link_usable(link) ? hd_table_get(&link->ops, handle) : NULL;
+    if (op) { /* a link that is torn down waits for what is being copied */
+        struct hd_rma rma = op->rma;
+        link->copying++;
+        hd_link_release(link);
+        int err = link->ep->ops->get_file(link->ep, &rma);
+        hd_lock(&link->lock);
+        link->copying--;
+        chunk_done(link, op, err);
+    }
+    hd_link_unlock(link);
 }
 
 bool hd_rndv_run(struct hd_link *link)
@@ -219,8 +248,9 @@ int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *c
 {
     struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
     bool sends = rndv && rndv->side == HD_RNDV_TX && !rndv->mode;
-    bool writes = sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf);
-    if (!sends || (!writes && cts->mode != HD_MODE_COPY))
+    bool writes = sends && rndv->buf && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) &&
+                  registered(link, rndv->buf);
+    if (!sends || !rndv->buf || (!writes && cts->mode != HD_MODE_COPY))
         return hd_error(-EPROTO, "a clear-to-send that does not fit anything");
     rndv->mode = (int)cts->mode;
     rndv->peer_handle = cts->handle;
@@ -273,16 +303,17 @@ void hd_rndv_transmit(struct hd_link *link)
 
 int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, const struct hd_rts *rts)
 {
-    bool readable = link->ep->caps & HD_CAP_GET;
+    bool readable = link->ep->caps & HD_CAP_GET, file = rts->mode == HD_MODE_FILE;
     if (handle == 0 || handle > UINT32_MAX || rts->length == 0 || rts->length > link->mine.message_max ||
-        rts->reserved || rts->mode < HD_MODE_READ || rts->mode > HD_MODE_COPY ||
-        (rts->mode == HD_MODE_READ && !readable))
+        rts->reserved || rts->mode < HD_MODE_READ || rts->mode > HD_MODE_FILE ||
+        (rts->mode == HD_MODE_READ && !readable) || (file && !(rndv->fetch && link->ep->caps & HD_CAP_FILE)))
         return hd_error(-EPROTO, "a request-to-send that makes no sense");
     rndv->peer_handle = (uint32_t)handle;
     rndv->length = rts->length;
     rndv->key = rts->key;
     rndv->address = rts->address;
     rndv->mode = -(int)rts->mode; /* a wish, until it starts */
+    rndv->file = file;
     return 0;
 }
 
@@ -322,8 +353,8 @@ void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
         hd_link_doom(link, -ECONNRESET, "%s", hd_last_error());
         return;
     }
-    if (rndv->mode == -HD_MODE_READ && registered(link, rndv->buf)) {
-        rndv->mode = HD_MODE_READ;
+    if (rndv->file || (rndv->mode == -HD_MODE_READ && registered(link, rndv->buf))) {
+        rndv->mode = -rndv->mode;
         issue(link, rndv);
     } else {
         clear_to_send(link, rndv);
@@ -388,7 +419,7 @@ static void received(struct hd_link *link, struct hd_rndv *rndv)
     struct hd_fetch *fetch = rndv->fetch;
     struct hd_msg *msg = rndv->msg;
     size_t length = rndv->length;
-    if (rndv->mode == HD_MODE_READ)
+    if (rndv->mode == HD_MODE_READ || rndv->file)
         hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
     link->tally.bytes_received += rndv->mode == HD_MODE_COPY ? 0 : length; /* its frames counted */
     hd_rndv_free(link, rndv);
@@ -400,12 +431,31 @@ static void received(struct hd_link *link, struct hd_rndv *rndv)
         hd_fetch_received(fetch, length);
 }
 
+/* The peer's file is shorter than it said, or its disk fails: the end of the fetch, once no chunk is under way, and of
+ * nothing else. */
+static void file_failed(struct hd_link *link, struct hd_rndv *rndv, int status)
+{
+    struct hd_fetch *fetch = rndv->fetch;
+    if (!rndv->failed)
+        hd_fetch_failed(fetch, status, hd_last_error());
+    rndv->failed = status;
+    if (rndv->inflight)
+        return;
+    hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, (uint64_t)-status, NULL, 0);
+    hd_rndv_free(link, rndv);
+    hd_fetch_received(fetch, 0);
+}
+
 static void chunk_done(struct hd_link *link, struct hd_op *op, int status)
 {
     struct hd_rndv *rndv = op->rndv;
     size_t length = op->rma.length;
     op_free(link, op);
     rndv->inflight--;
+    if (rndv->file && rndv->fetch && hd_link_usable(link) && (rndv->failed || status == -EIO)) {
+        file_failed(link, rndv, rndv->failed ? rndv->failed : status);
+        return;
+    }
     if (status || !hd_link_usable(link)) {
         access_failed(link, status);
         return;

@@ -18,6 +18,8 @@ void hd_fetch_end_served(struct hd_fetch *f)
         f->link->idle_since = hd_now();
     }
     hd_list_remove(&f->node);
+    f->link->files_passed -= f->passed;
+    f->passed = false;
 }
 
 /* Everything is out and nothing is being read: the request is done with. */
@@ -121,6 +123,50 @@ static int post_segment(struct hd_link *link, struct hd_fetch *f)
     return 0;
 }
 
+#define PASSED_MAX 64 /* files that a client has at a time: each is a descriptor, of which a user may pass so many */
+
+/* Whether the client may be passed the file, and reads it itself. A small range goes faster in a frame. */
+static bool passes_file(const struct hd_link *link, const struct hd_fetch *f)
+{
+    const struct hd_conf *conf = &link->engine->conf;
+    bool may_read = !conf->rendezvous_protocol || conf->rendezvous_protocol == HD_MODE_READ;
+    return f->total > link->eager_max && conf->fetch_files == 0 && may_read && link->ep->caps & HD_CAP_FILE &&
+           (f->passed || link->files_passed < PASSED_MAX);
+}
+
+/* Announces the whole range in the file, which is passed along. @return -EAGAIN: it can't be passed now */
+static int post_file(struct hd_link *link, struct hd_fetch *f)
+{
+    if (!f->passed && link->ep->ops->pass_file(link->ep, f->file, &f->file_key))
+        return -EAGAIN;
+    link->files_passed += !f->passed;
+    f->passed = true;
+    struct hd_segment segment = {
+        .total = f->total,
+        .rts = {.length = f->total, .mode = HD_MODE_FILE, .key = f->file_key, .address = f->file_offset}};
+    struct hd_rndv *rndv = hd_rndv_create(link, HD_RNDV_TX);
+    if (!rndv)
+        return -ENOMEM;
+    rndv->length = (size_t)f->total;
+    int err = hd_link_post(link, HD_FRAME_SEGMENT, f->handle, rndv->handle, &segment, sizeof(segment));
+    if (err) {
+        hd_rndv_free(link, rndv);
+        return err == -EAGAIN ? -ENOBUFS : err;
+    }
+    hd_count(link->engine->stats, fetches_passed, 1);
+    rndv->fetch = f;
+    f->inflight++;
+    f->sent = f->total;
+    f->state = FETCH_COMPLETE;
+    return 0;
+}
+
+static void read_it(struct hd_fetch *f)
+{
+    f->by_reading = true;
+    hd_fetch_read_ahead(f);
+}
+
 /* The next piece that is ready. @return false without credits; else f may be gone. */
 static bool transmit(struct hd_link *link, struct hd_fetch *f)
 {
@@ -140,6 +186,13 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
                            f->total);
         if (!err)
             f->state = FETCH_COMPLETE;
+    } else if (f->file >= 0 && !f->by_reading) {
+        err = passes_file(link, f) ? post_file(link, f) : -EAGAIN;
+        if (err == -EAGAIN) {
+            hd_list_remove(&f->node);
+            read_it(f);
+            return true;
+        }
     } else {
         err = post_segment(link, f);
     }
@@ -174,6 +227,15 @@ void hd_fetch_sent(struct hd_fetch *f, int error)
     if (f->state == FETCH_MOVING && hd_list_empty(&f->node) && !f->io_busy)
         hd_fetch_read_ahead(f);
     finish_if_done(f);
+}
+
+/* The file itself, or its first piece once that has been read. */
+static void answer_by_file(struct hd_fetch *f)
+{
+    if (passes_file(f->link, f))
+        hd_fetch_answer(f);
+    else
+        read_it(f);
 }
 
 /* Under the lock. The handle is not the program's any more. @return false if the link is gone, and f with it. */
@@ -255,5 +317,5 @@ int hd_fetch_reply_file(hd_fetch *f, int fd, uint64_t offset, uint64_t length)
     hd_io_add_file(f->link->engine);
     f->file_offset = offset;
     f->total = length;
-    return reply(f, hd_fetch_read_ahead);
+    return reply(f, answer_by_file);
 }

@@ -2,18 +2,20 @@
 
 /*
  * The transport between processes of one host. Frames go through rings in a memfd; memory of the peer is read and
- * written through mappings of its slabs, so that a large transfer is one copy.
+ * written through mappings of its slabs, so that a large transfer is one copy. A range of a file is not copied before
+ * that: the file is passed, and read by whoever asked for it.
  *
  * The two ends meet on a Unix socket in the abstract name space, which also tells apart containers with network name
- * spaces of their own. The socket stays: it brings descriptors of slabs, and its end says that the peer's mappings are
- * no longer in use.
+ * spaces of their own. The socket stays: it brings descriptors of slabs and files, and its end says that the peer's
+ * mappings are no longer in use.
  *
- * Trust: slabs are mapped only between processes of the same user, who could read each other's memory anyway. Across
- * users everything is copied through the rings. What the peer sends is sealed against shrinking, or it is refused: a
- * mapping that shrinks would kill us.
+ * Trust: slabs are mapped and files passed only between processes of the same user, who could read each other's memory
+ * and files anyway. Across users everything is copied through the rings. What the peer sends is sealed against
+ * shrinking, or it is refused: a mapping that shrinks would kill us.
  */
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -31,6 +33,7 @@
 #define NAME_LENGTH (sizeof(NAME_PREFIX) - 1 + 32)
 #define MAPS_MAX    4096
 #define OWN_MAX     32 /* mappings of slabs that hold one large buffer each: those come and go */
+#define FILES_MAX   4096
 
 struct host { /* what identifies a host to another process on it */
     char boot[40];
@@ -42,9 +45,11 @@ struct hello { /* server to client, with three descriptors: segment, server's ev
     uint64_t segment_size;
 };
 
-struct announcement { /* a slab; its descriptor comes along */
-    uint64_t size;
-    uint32_t id, own;
+enum { SLAB, OWN_SLAB, PASSED_FILE };
+
+struct announcement { /* a slab or a file; its descriptor comes along */
+    uint64_t size;    /* of a slab */
+    uint32_t id, kind;
 };
 
 struct peer_map {
@@ -53,6 +58,11 @@ struct peer_map {
     int users;
     char *base;
     size_t size;
+};
+
+struct peer_file {
+    uint64_t key;
+    int fd;
 };
 
 struct shm_ep {
@@ -64,9 +74,12 @@ struct shm_ep {
     bool closed;
     uint8_t *announced; /* bit per slab id of ours */
     size_t announced_bytes;
+    uint32_t passed; /* files, to the peer */
     pthread_mutex_t maps_lock;
     struct peer_map *maps;
     unsigned map_count;
+    struct peer_file *files; /* that were passed to us; under maps_lock, too */
+    unsigned file_count, file_room;
 };
 
 /* ---- who can meet whom ---- */
@@ -255,7 +268,7 @@ static void decide_caps(struct shm_ep *ep)
     struct ucred peer;
     socklen_t size = sizeof(peer);
     if (getsockopt(ep->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid())
-        ep->ring.base.caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC;
+        ep->ring.base.caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC | HD_CAP_FILE;
 }
 
 static int segment_create(struct shm_ep *ep)
@@ -386,7 +399,7 @@ static int announce(struct shm_ep *ep, struct hd_slab *slab)
     }
     if (ep->announced[byte] & 1U << slab->id % 8)
         return 0;
-    struct announcement a = {.size = slab->size, .id = slab->id, .own = slab->own};
+    struct announcement a = {.size = slab->size, .id = slab->id, .kind = slab->own ? OWN_SLAB : SLAB};
     int err = send_fds(ep->socket, &a, sizeof(a), &slab->fd, 1);
     if (!err)
         ep->announced[byte] |= (uint8_t)(1U << slab->id % 8);
@@ -421,6 +434,44 @@ static void evict(struct shm_ep *ep)
     ep->map_count--;
 }
 
+static int take_slab(struct shm_ep *ep, const struct announcement *a, int fd)
+{
+    evict(ep);
+    struct peer_map *maps = realloc(ep->maps, (ep->map_count + 1) * sizeof(*maps));
+    void *base = NULL;
+    if (maps) {
+        ep->maps = maps;
+        if (ep->map_count < MAPS_MAX)
+            base = map_sealed(fd, a->size);
+    }
+    close(fd);
+    if (!base)
+        return hd_error(-EPROTO, "cannot map the peer's memory");
+    ep->maps[ep->map_count++] =
+        (struct peer_map){.id = a->id, .own = a->kind == OWN_SLAB, .base = base, .size = a->size};
+    return 0;
+}
+
+/* Anything but a regular file could keep a reader for ever. */
+static int take_file(struct shm_ep *ep, const struct announcement *a, int fd)
+{
+    struct stat st;
+    bool fits = ep->file_count < FILES_MAX && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (fits && ep->file_count == ep->file_room) {
+        unsigned room = ep->file_room ? 2 * ep->file_room : 16;
+        struct peer_file *more = realloc(ep->files, room * sizeof(*more));
+        fits = more;
+        ep->files = more ? more : ep->files;
+        ep->file_room = more ? room : ep->file_room;
+    }
+    if (!fits) {
+        close(fd);
+        return hd_error(-EPROTO, "cannot take the file that the peer passed");
+    }
+    ep->files[ep->file_count++] = (struct peer_file){.key = a->id, .fd = fd};
+    return 0;
+}
+
 /* Under maps_lock. */
 static int take_announcement(struct shm_ep *ep)
 {
@@ -429,19 +480,7 @@ static int take_announcement(struct shm_ep *ep)
     int err = receive_fds(ep->socket, &a, sizeof(a), &fd, 1);
     if (err)
         return err;
-    evict(ep);
-    struct peer_map *maps = realloc(ep->maps, (ep->map_count + 1) * sizeof(*maps));
-    void *base = NULL;
-    if (maps) {
-        ep->maps = maps;
-        if (ep->map_count < MAPS_MAX)
-            base = map_sealed(fd, a.size);
-    }
-    close(fd);
-    if (!base)
-        return hd_error(-EPROTO, "cannot map the peer's memory");
-    ep->maps[ep->map_count++] = (struct peer_map){.id = a.id, .own = a.own != 0, .base = base, .size = a.size};
-    return 0;
+    return a.kind == PASSED_FILE ? take_file(ep, &a, fd) : take_slab(ep, &a, fd);
 }
 
 /* Pins the mapping with [address, address + length). @return its index in use count, or NULL with *err set. */
@@ -521,6 +560,66 @@ static void shm_unhold(struct hd_ep *base, const struct hd_rma *rma)
     unpin((struct shm_ep *)base, rma);
 }
 
+/* ---- files of the peer ---- */
+
+static int shm_pass_file(struct hd_ep *base, int fd, uint64_t *key)
+{
+    struct shm_ep *ep = (struct shm_ep *)base;
+    struct announcement a = {.id = ++ep->passed, .kind = PASSED_FILE};
+    if (send_fds(ep->socket, &a, sizeof(a), &fd, 1))
+        return -EAGAIN; /* too many are on their way, or the peer is gone, which its guard tells */
+    *key = a.id;
+    return 0;
+}
+
+/* Under maps_lock. @return where it is in `files`, or UINT_MAX with *err set. */
+static unsigned find_file(struct shm_ep *ep, uint64_t key, int *err)
+{
+    for (*err = 0;;) {
+        for (unsigned i = ep->file_count; i-- > 0;)
+            if (ep->files[i].key == key)
+                return i;
+        *err = take_announcement(ep);
+        if (*err)
+            return UINT_MAX;
+    }
+}
+
+static int shm_get_file(struct hd_ep *base, const struct hd_rma *rma)
+{
+    struct shm_ep *ep = (struct shm_ep *)base;
+    int err;
+    pthread_mutex_lock(&ep->maps_lock);
+    unsigned i = find_file(ep, rma->key, &err);
+    int fd = err ? -1 : ep->files[i].fd;
+    pthread_mutex_unlock(&ep->maps_lock);
+    if (err == -EAGAIN)
+        return hd_error(-EPROTO, "the peer named a file that it did not pass");
+    for (size_t done = 0; !err && done < rma->length;) {
+        ssize_t n = pread(fd, rma->buf->base + rma->offset + done, rma->length - done, (off_t)(rma->address + done));
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0)
+            err = hd_error(-EIO, "the file ends before the range does");
+        else if (errno != EINTR)
+            err = hd_error(-EIO, "reading the file failed: %s", strerror(errno));
+    }
+    return err;
+}
+
+static void shm_drop_file(struct hd_ep *base, uint64_t key)
+{
+    struct shm_ep *ep = (struct shm_ep *)base;
+    int err;
+    pthread_mutex_lock(&ep->maps_lock);
+    unsigned i = find_file(ep, key, &err);
+    if (!err) {
+        close(ep->files[i].fd);
+        ep->files[i] = ep->files[--ep->file_count];
+    }
+    pthread_mutex_unlock(&ep->maps_lock);
+}
+
 /* ---- the end ---- */
 
 static void shm_close(struct hd_ep *base)
@@ -563,6 +662,9 @@ static void shm_destroy(struct hd_ep *base)
     for (unsigned i = 0; i < ep->map_count; i++)
         munmap(ep->maps[i].base, ep->maps[i].size);
     free(ep->maps);
+    for (unsigned i = 0; i < ep->file_count; i++)
+        close(ep->files[i].fd);
+    free(ep->files);
     free(ep->announced);
     if (ep->segment)
         munmap(ep->segment, ep->segment_size);
@@ -588,6 +690,9 @@ const struct hd_transport_ops hd_shm_ops = {
     .put = shm_put,
     .hold = shm_hold,
     .unhold = shm_unhold,
+    .pass_file = shm_pass_file,
+    .get_file = shm_get_file,
+    .drop_file = shm_drop_file,
     .close = shm_close,
     .retire = shm_retire,
     .quiet = shm_quiet,

@@ -158,6 +158,17 @@ static bool look_by_pending(struct hd_ep *ep, const _Atomic uint32_t *word, uint
     return true;
 }
 
+static int pass_unsupported(struct hd_ep *ep, int fd, uint64_t *key)
+{
+    (void)ep, (void)fd, (void)key;
+    return -EAGAIN;
+}
+
+static void drop_nothing(struct hd_ep *ep, uint64_t key)
+{
+    (void)ep, (void)key;
+}
+
 static void wait_briefly(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)
 {
     (void)ep, (void)word, (void)seen;
@@ -202,6 +213,9 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(put, rma_unsupported);
     FILL(hold, rma_nothing);
     FILL(unhold, rma_nothing_more);
+    FILL(pass_file, pass_unsupported);
+    FILL(get_file, rma_unsupported);
+    FILL(drop_file, drop_nothing);
     FILL(progress, progress_nothing);
     FILL(pending, always);
     FILL(look, look_by_pending);

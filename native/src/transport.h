@@ -26,6 +26,7 @@ enum {
     HD_CAP_GET = 1,  /* can read the peer's memory */
     HD_CAP_PUT = 2,  /* can write the peer's memory */
     HD_CAP_SYNC = 4, /* get() and put() finish before they return and must be called WITHOUT the link's lock */
+    HD_CAP_FILE = 8, /* can pass files to the peer and read those that it passes */
 };
 
 /* Where an endpoint hands what arrives. */
@@ -115,6 +116,15 @@ struct hd_transport_ops {
      * come and go. */
     int (*hold)(struct hd_ep *ep, const struct hd_rma *rma);
     void (*unhold)(struct hd_ep *ep, const struct hd_rma *rma);
+
+    /* HD_CAP_FILE. Passes a regular file, of which the peer may then read any part by `key`; the descriptor may be
+     * closed. -EAGAIN: not now. */
+    int (*pass_file)(struct hd_ep *ep, int fd, uint64_t *key);
+    /* Reads a file that the peer passed, `rma->address` being the offset in it. Without the lock; may wait for a disk.
+     * 0; -EIO: the file can't be read so far, which leaves the link as it is; other errors: the link is lost. */
+    int (*get_file)(struct hd_ep *ep, const struct hd_rma *rma);
+    /* The peer's file is not needed any more. No get_file() of it runs. */
+    void (*drop_file)(struct hd_ep *ep, uint64_t key);
 
     /* Delivers up to `budget` frames and completions. @return how many, or an error: the link is lost. */
     int (*progress)(struct hd_ep *ep, int budget);

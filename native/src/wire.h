@@ -51,11 +51,13 @@ struct hd_frame {
 };
 static_assert(sizeof(struct hd_frame) == 32, "frame header");
 
-enum { HD_MODE_READ = 1, HD_MODE_WRITE = 2, HD_MODE_COPY = 3 };
+enum { HD_MODE_READ = 1, HD_MODE_WRITE = 2, HD_MODE_COPY = 3, HD_MODE_FILE = 4 };
 
 struct hd_rts {
     uint64_t length, key, address;
-    uint32_t mode, reserved; /* mode: what the sender would like; READ only if key and address are good */
+    /* mode: what the sender would like; READ only if key and address are good. FILE: of a file that was passed, and not
+     * for messages */
+    uint32_t mode, reserved;
 };
 
 struct hd_cts {

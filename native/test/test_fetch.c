@@ -158,6 +158,40 @@ static void blocks_of_all_sizes_by_copy(void **state)
     sizes_with(options);
 }
 
+static void blocks_of_all_sizes_without_passing_files(void **state)
+{
+    (void)state;
+    const char *const options[] = {"fetch.files=never", NULL};
+    sizes_with(options);
+}
+
+/* @return how many of 100 fetches the server answered by passing the file */
+static uint64_t passed_with(const char *const *options)
+{
+    struct fixture f;
+    begin(&f, options);
+    expect_block(&f, "f700000", 700000);
+    int before = open_descriptors();
+    for (int i = 1; i < 100; i++)
+        expect_block(&f, "f700000", 700000);
+    for (int i = 0; open_descriptors() > before && i < 1000; i++) /* the server's are closed when it heard of the end */
+        usleep(10000);
+    assert_in_range(open_descriptors(), 0, before);
+    uint64_t passed = counter(f.pair.b, "fetches.passed");
+    finish(&f);
+    return passed;
+}
+
+static void a_host_passes_files(void **state)
+{
+    (void)state;
+    bool can = strcmp(test_transport, "shm") == 0;
+    assert_int_equal(passed_with(NULL), can ? 100 : 0);
+    assert_int_equal(passed_with((const char *const[]){"rendezvous.protocol=read", NULL}), can ? 100 : 0);
+    assert_int_equal(passed_with((const char *const[]){"rendezvous.protocol=write", NULL}), 0);
+    assert_int_equal(passed_with((const char *const[]){"fetch.files=never", NULL}), 0);
+}
+
 static void ranges_go_where_the_caller_wants(void **state)
 {
     (void)state;
@@ -285,12 +319,11 @@ static void hundreds_at_a_time_complete_once_each(void **state)
 
 /* More blocks than fit into memory, of several pieces each. Over `self` client and server share it, so that blocks
  * which have begun are in the way of the pieces that they wait for. */
-static void blocks_that_have_begun_end_where_memory_is_short(void **state)
+static void end_where_memory_is_short(const char *files)
 {
-    (void)state;
     enum { COUNT = 32 };
     struct fixture f;
-    begin(&f, (const char *const[]){"memory.limit=16m", "chunk.size=64k", NULL});
+    begin(&f, (const char *const[]){"memory.limit=16m", "chunk.size=64k", files, NULL});
     for (int i = 0; i < COUNT; i++)
         ask(&f, "f1000000", 0, HD_FETCH_ALL, NULL);
     for (int i = 0; i < COUNT; i++) {
@@ -301,6 +334,18 @@ static void blocks_that_have_begun_end_where_memory_is_short(void **state)
     }
     await_counter(f.pair.a, "memory.used.now", 0);
     finish(&f);
+}
+
+static void blocks_that_have_begun_end_where_memory_is_short(void **state)
+{
+    (void)state;
+    end_where_memory_is_short("fetch.files=never");
+}
+
+static void passed_files_end_where_memory_is_short(void **state)
+{
+    (void)state;
+    end_where_memory_is_short("fetch.files=auto");
 }
 
 static void a_lost_link_completes_every_fetch(void **state)
@@ -333,12 +378,15 @@ int main(int argc, char **argv)
         cmocka_unit_test(blocks_of_all_sizes),
         cmocka_unit_test(blocks_of_all_sizes_by_write),
         cmocka_unit_test(blocks_of_all_sizes_by_copy),
+        cmocka_unit_test(blocks_of_all_sizes_without_passing_files),
+        cmocka_unit_test(a_host_passes_files),
         cmocka_unit_test(ranges_go_where_the_caller_wants),
         cmocka_unit_test(errors_come_with_their_cause),
         cmocka_unit_test(a_small_block_overtakes_a_slow_one),
         cmocka_unit_test(a_fetch_can_be_cancelled),
         cmocka_unit_test(hundreds_at_a_time_complete_once_each),
         cmocka_unit_test(blocks_that_have_begun_end_where_memory_is_short),
+        cmocka_unit_test(passed_files_end_where_memory_is_short),
         cmocka_unit_test(a_lost_link_completes_every_fetch),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -20,6 +20,8 @@ final class BlockReader {
   /** Stock Spark's frames go no further, and its clients fail with these words. */
   private static final long BLOCK_MAX = Integer.MAX_VALUE - 21L;
   private static final int PIECE_MAX = 64 << 20;
+  /** Smaller ones travel together with others. */
+  private static final int PASSED_LEAST = 128 << 10;
 
   private final MemoryGate memory;
   private final int batchBytes;
@@ -87,7 +89,7 @@ final class BlockReader {
       if (length > BLOCK_MAX) {
         throw new IllegalArgumentException("Too large frame: " + length);
       }
-      if (length > batchBytes) {
+      if (length > batchBytes || isPassed(block, length, session)) {
         plan.status[i] = BatchReply.OPENED;
         plan.lengths[i] = length;
         plan.handles[i] = session.open(block);
@@ -109,6 +111,10 @@ final class BlockReader {
       }
     }
     return true;
+  }
+
+  private static boolean isPassed(ManagedBuffer block, long length, ServerSession session) {
+    return block instanceof FileSegmentManagedBuffer && length >= PASSED_LEAST && session.passesFiles();
   }
 
   private void refused(Plan plan, int i, Exception cause) {

@@ -15,11 +15,14 @@ import org.apache.spark.network.buffer.ManagedBuffer;
  */
 final class ServerSession {
   private static final int OPENED_MAX = 4096;
+  /** Of these, files that are opened to be passed rather than because they are large. */
+  private static final int PASSED_MAX = 256;
 
   private final long id;
   private final EngineStream stream;
   private final String peer;
   private final String application;
+  private final boolean sameHost;
   private final Map<Long, Opened> opened = new ConcurrentHashMap<>();
   private final AtomicLong handles = new AtomicLong();
   private volatile boolean closed;
@@ -42,6 +45,7 @@ final class ServerSession {
     this.application = application;
     this.stream = stream;
     this.peer = stream.peer();
+    this.sameHost = stream.link().transport().equals("shm");
   }
 
   long id() {
@@ -55,6 +59,11 @@ final class ServerSession {
 
   EngineStream stream() {
     return stream;
+  }
+
+  /** Whether a block that is in a file had better be opened: the engine then passes the file to a peer on this host. */
+  boolean passesFiles() {
+    return sameHost && opened.size() < PASSED_MAX;
   }
 
   /** Keeps a block, which is the session's from now on. */
