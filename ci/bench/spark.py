@@ -157,22 +157,17 @@ def missed(rows):
 
 
 def passes(more, megabytes):
-    """({name: options of a run of `howdah bench spark`}, what is left out and why) on a machine with so much memory."""
+    """({name: options of a run of `howdah bench spark`}, what is left out and why) where there is so much memory."""
     given = {word.split("=")[0] for word in more}
     if given & {"-h", "--help", *(option for options in PASSES.values() for option in options)}:
         return {"": more}, []
     left_out = [
-        "%s: it needs %d MB of memory, the machine has %d" % (name, needs, megabytes)
+        "%s: it needs %d MB of memory, here are %d" % (name, needs, megabytes)
         for name, needs in NEEDS.items()
         if needs > megabytes
     ]
     found = {name: words for name, words in PASSES.items() if NEEDS.get(name, 0) <= megabytes}
     return {name: [word for each in words.items() for word in each] + more for name, words in found.items()}, left_out
-
-
-def memory_of_machine():
-    """MB."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
 
 
 def profile_windows(samples, size=""):
@@ -235,7 +230,7 @@ def main():
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
     lines, compared, stolen = [], [], []
-    runs, left_out = passes(more, memory_of_machine())
+    runs, left_out = passes(more, min(result.conditions["memory_gb"] << 10, memory.allowed_bytes() >> 20))
     for reason in left_out:
         print("left out: " + reason)
     result.conditions["left_out"] = left_out

@@ -85,10 +85,10 @@ class SparkTest(unittest.TestCase):
         self.assertEqual([], left_out)
         self.assertEqual(({"": ["--jobs=KMeans"]}, []), spark.passes(["--jobs=KMeans"], 24000))
 
-    def test_what_the_machine_has_no_memory_for_is_left_out_and_named(self):
+    def test_what_there_is_no_memory_for_is_left_out_and_named(self):
         runs, left_out = spark.passes([], 16000)
         self.assertEqual(["", "workloads"], list(runs))
-        self.assertEqual(["2 GB: it needs 22000 MB of memory, the machine has 16000"], left_out)
+        self.assertEqual(["2 GB: it needs 22000 MB of memory, here are 16000"], left_out)
 
     def test_rows_of_another_size_are_told_apart(self):
         result = report.Report("spark", "stock", tempfile.gettempdir())

@@ -78,7 +78,8 @@ dapl_quit() {
     wait
 }
 
-# where_it_crashed FILE: functions and lines of the addresses that a crashed test printed (native/test/crash.h), if one did.
+# where_it_crashed FILE: functions and lines of the addresses that crashed tests printed (native/test/crash.h), if any did. The
+# addresses are there without addr2line, too, and the tests have failed anyway.
 where_it_crashed() {
     local object offset
     { grep -oaE '^[^ (]+\(\+0x[0-9a-f]+\)' "$1" || true; } | tr '()' '  ' | while read -r object offset; do
@@ -112,13 +113,15 @@ engine_tests() {
         fi
         # shellcheck disable=SC2086 # a command and its options
         ${HOWDAH_TEST_WITH:-} "$binary" "$transport" ${filter:+"${filter#:}"} 2>&1 | tee -a "$words" || status=$?
-        [ "$status" -eq 0 ] || { broken=1; where_it_crashed "$words"; }
+        [ "$status" -eq 0 ] || broken=1
         echo "# $program over $transport: exit status $status, $((SECONDS - started)) s"
     done
-    # cmocka lists what failed or was skipped once more at its end.
+    [ "$broken" -eq 0 ] || where_it_crashed "$words"
+    # cmocka lists what failed or was skipped once more at its end. A test that crashed has no line of its own there.
     awk '/test\(s\), listed below/ { again = 1 } /Running [0-9]+ test/ { again = 0 }
         /^\[       OK \]/ { ok++ }
         !again && /^\[  FAILED  \] [a-z_]+$/ { failed++ }
+        /crashed by signal [0-9]+ in process/ { failed++ }
         !again && /^\[  SKIPPED \] [a-z_]+$/ { skipped++ }
         END { printf "# %d passed, %d failed, %d skipped\n", ok, failed, skipped }' "$words"
     return "$broken"

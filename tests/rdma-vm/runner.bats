@@ -45,3 +45,20 @@ sleep 1000 & echo $! >pid; sleep 1000'
     run -0 "$RUNNER" tests
     run ! grep -q '^State:[[:space:]]*[RSD]' "/proc/$(cat pid)/status"
 }
+
+# engine_test NAME BODY: a program as engine_tests() of common.sh runs it.
+engine_test() {
+    mkdir -p test
+    printf '#!/bin/bash\n%s\n' "$2" >"test/test_$1"
+    chmod +x "test/test_$1"
+}
+
+@test "programs of the engine: one that fails or crashes is counted, and does not end those after it" {
+    engine_test fails 'echo "[  FAILED  ] wrong_answer"; exit 1'
+    engine_test crashes "echo 'crashed by signal 11 in process 7, thread 7 (x):'
+echo '$(type -P bash)(+0x1)[0x5]'; kill -SEGV \$\$"
+    engine_test works 'echo "[       OK ] right_answer"'
+    run -1 env HOWDAH_VM_DEVICE=none HOWDAH_TEST_BUILD=. bash -c ". '$BATS_TEST_DIRNAME/common.sh'; engine_tests shm fails crashes works"
+    [[ $output == *"# fails over shm: exit status 1,"*"# crashes over shm: exit status 139,"*"# works over shm: exit status 0,"* ]]
+    [ "${lines[-1]}" = "# 1 passed, 2 failed, 0 skipped" ]
+}
