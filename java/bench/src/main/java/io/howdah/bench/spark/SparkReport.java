@@ -31,6 +31,8 @@ final class SparkReport {
     units.put("begin", "s by System.nanoTime(), on Linux CLOCK_MONOTONIC: when the first began, to cut a profile by");
     units.put("wait", "s, of all tasks together, waiting for blocks");
     units.put("cpu", "s of processors, of all executors' processes");
+    units.put("taskSeconds", "s, of all tasks together, running");
+    units.put("busiestTasks", "tasks of the executor that ran most of them, for which a job waits");
     units.put("taskCpu", "s of processors, of the tasks' own threads");
     units.put("gc", "s, of all executors, collecting garbage");
     units.put("heapMb", "MB that all threads of all executors allocated on their heaps");

@@ -1,5 +1,6 @@
 package io.howdah.examples.spark.workload;
 
+import java.util.HashMap;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
@@ -15,6 +16,7 @@ final class JobListener extends SparkListener {
   private static final double MEGABYTE = 1 << 20;
 
   private final Map<String, Double> sums = new TreeMap<>();
+  private final Map<String, Integer> tasksByExecutor = new HashMap<>();
 
   JobListener() {
     take();
@@ -31,11 +33,13 @@ final class JobListener extends SparkListener {
     }
     ShuffleReadMetrics read = metrics.shuffleReadMetrics();
     add("tasks", 1);
+    tasksByExecutor.merge(end.taskInfo().executorId(), 1, Integer::sum);
     add("wait", read.fetchWaitTime() / MILLIS);
     add("remoteMb", read.remoteBytesRead() / MEGABYTE);
     add("remoteBlocks", read.remoteBlocksFetched());
     add("localMb", read.localBytesRead() / MEGABYTE);
     add("spilledMb", metrics.diskBytesSpilled() / MEGABYTE);
+    add("taskSeconds", metrics.executorRunTime() / MILLIS);
     add("taskCpu", (double) metrics.executorCpuTime() / TimeUnit.SECONDS.toNanos(1));
   }
 
@@ -46,8 +50,10 @@ final class JobListener extends SparkListener {
   /** The sums since the last call. */
   synchronized Map<String, Double> take() {
     Map<String, Double> taken = new TreeMap<>(sums);
+    taken.put("busiestTasks", (double) tasksByExecutor.values().stream().max(Integer::compare).orElse(0));
+    tasksByExecutor.clear();
     for (String name : new String[] {"tasks", "failedTasks", "wait", "remoteMb", "remoteBlocks", "localMb", "spilledMb",
-        "taskCpu"}) {
+        "taskSeconds", "taskCpu"}) {
       sums.put(name, 0.0);
     }
     return taken;
