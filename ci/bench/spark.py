@@ -39,6 +39,9 @@ PASSES = {
     },
     "workloads": {"--jobs": "workloads", "--executors": "2", "--warm-up": "2"},
 }
+# (applications, rounds of each): what the compilers make of a workload differs by up to a tenth between applications.
+REPEATS = {"workloads": (5, 2)}
+OTHER_REPEATS = (2, 3)
 # MB of memory that a pass needs: the heaps of both sides, the engine's memory, shuffle files of two jobs.
 NEEDS = {"2 GB": 22000}
 PROFILED = ("", "2 GB")
@@ -185,10 +188,20 @@ def profile(result, options, words, number, size):
 
     def work(jvm_options):
         recording = ["--conf", "spark.executor.extraJavaOptions=" + jvm_options] if jvm_options else []
-        return bench(options, [*words, *recording, "--rounds", "1"], "profile-%d" % number)
+        return bench(options, [*words, *recording, *repeats(1, 1)], "profile-%d" % number)
 
     found = java_profile.profile(options.java_home, work, lambda document: profile_windows(document["samples"], size))
     result.profiles.update(found)
+
+
+def repeats(applications, rounds):
+    return ["--applications", str(applications), "--rounds", str(rounds)]
+
+
+def repeats_of(name, options):
+    """How often a pass runs: as often as was asked for, else as the pass needs it."""
+    applications, rounds = REPEATS.get(name, OTHER_REPEATS)
+    return repeats(options.applications or applications, options.rounds or rounds)
 
 
 def bench(options, more, number):
@@ -200,8 +213,6 @@ def bench(options, more, number):
     for variable in ("HADOOP_HOME", "HADOOP_CONF_DIR", "SPARK_HOME", "SPARK_CONF_DIR", "HADOOP_CLASSPATH", "HOWDAH_OPTS"):
         environment.pop(variable, None)
     command = [os.path.join(options.ours, "bin", "howdah"), "bench", "spark", "--transport", options.transport]
-    if "--rounds" not in more:
-        more = [*more, "--rounds", str(options.rounds), "--applications", str(options.applications)]
     command += ["--against", options.stock, "--json", raw, *more]
     status = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL).returncode
     if status:
@@ -216,13 +227,13 @@ def main():
     parser.add_argument("--ours", required=True)
     parser.add_argument("--stock", required=True)
     parser.add_argument("--java-home", required=True)
-    parser.add_argument("--applications", type=int, default=2, help="of each side, one after the other (default 2)")
-    parser.add_argument("--rounds", type=int, default=3, help="how often each job is run by each of them (default 3)")
+    parser.add_argument("--applications", type=int, help="of each side, one after the other (default 2; all workloads: 5)")
+    parser.add_argument("--rounds", type=int, help="how often each job is run by each of them (default 3; all workloads: 2)")
     parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
     perf_profile.add_option(parser)
     memory.add_option(parser)
     options, more = parser.parse_known_args()
-    if min(options.rounds, options.applications) < 1:
+    if any(count is not None and count < 1 for count in (options.rounds, options.applications)):
         parser.error("rounds and applications must be at least 1")
     # Before the benchmark: what loads the machine during it is the benchmark.
     result = report.Report("spark", "stock Spark 2.1.3", options.root, jdk=report.jdk(options.java_home))
@@ -235,7 +246,7 @@ def main():
         print("left out: " + reason)
     result.conditions["left_out"] = left_out
     for number, (name, words) in enumerate(runs.items(), 1):
-        document = bench(options, words, number)
+        document = bench(options, [*words, *repeats_of(name, options)], number)
         conditions, samples = document["conditions"], document["samples"]
         load = result.conditions["load_before"]
         of_pass = {key: conditions.pop(key) for key in OF_PASS}

@@ -18,13 +18,16 @@ import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.locks.Condition;
+import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.LongPredicate;
 
 /**
- * Serves this process's blocks over the engine, in stages: one receiver takes requests from the engine into a bounded
- * queue, handlers read the blocks into registered memory, and the engine's threads send them. A full queue refuses at
- * once, memory that is used up makes the handlers wait. What takes turns with a peer (sessions, blocks that are sent to
- * us) has threads of its own. Thread-safe.
+ * Serves this process's blocks over the engine, in stages: requests come into a bounded queue, handlers read the blocks
+ * into registered memory, and the engine's threads send them. A full queue refuses at once, memory that is used up
+ * makes the handlers wait. The threads take turns at receiving (leader and followers): who has received a request
+ * leaves that to another thread and answers it, so that a request alone waits for no thread to wake. What converses
+ * with a peer (sessions, blocks that are sent to us) has threads of its own. Thread-safe.
  */
 final class BlockServer implements EventHandler, Closeable {
   private static final int CONTROL_THREADS = 16;
@@ -45,6 +48,11 @@ final class BlockServer implements EventHandler, Closeable {
   private final Map<Long, ServerSession> sessions = new ConcurrentHashMap<>();
   private final ThreadPoolExecutor control;
   private final List<Thread> threads = new ArrayList<>();
+  private final ReentrantLock turns = new ReentrantLock();
+  private final Condition turn = turns.newCondition();
+  /** Whether a thread receives; this and the next under the lock. */
+  private boolean received;
+  private int idle;
   private volatile boolean stopped;
 
   /** Takes blocks that peers want to be kept here. */
@@ -78,9 +86,8 @@ final class BlockServer implements EventHandler, Closeable {
         new LinkedBlockingQueue<>(CONTROL_WAITING), work -> daemon(work, "rdma-block-control"));
     control.allowCoreThreadTimeOut(true);
     this.events = engine.newQueue();
-    threads.add(daemon(this::receive, "rdma-block-receiver"));
-    for (int i = 0; i < options.handlers; i++) {
-      threads.add(daemon(this::handle, "rdma-block-handler-" + i));
+    for (int i = 0; i <= options.handlers; i++) { // one of them receives
+      threads.add(daemon(this::serve, "rdma-block-handler-" + i));
     }
     threads.forEach(Thread::start);
     this.service = engine.listen(name, events, null);
@@ -92,20 +99,56 @@ final class BlockServer implements EventHandler, Closeable {
     return thread;
   }
 
-  // The receiver.
+  // Turns.
+
+  private void serve() {
+    turns.lock();
+    try {
+      while (!stopped && events.isOpen()) {
+        if (received && requests.isEmpty()) {
+          idle++;
+          try {
+            turn.await();
+          } finally {
+            idle--;
+          }
+        } else if (!requests.isEmpty() && (received || idle > 0)) {
+          turn.signal(); // whoever wakes receives, or goes on with what else is in the queue
+          FetchRequest request = requests.remove();
+          outside(() -> answer(request));
+        } else {
+          received = true;
+          outside(this::receive);
+          received = false;
+        }
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    } finally {
+      turns.unlock();
+    }
+  }
+
+  private void outside(Runnable work) {
+    turns.unlock();
+    try {
+      work.run();
+    } finally {
+      turns.lock();
+    }
+  }
 
   private void receive() {
-    while (!stopped) {
-      try {
-        events.poll(this, -1);
-      } catch (IOException | RuntimeException e) {
-        if (!events.isOpen()) {
-          return;
-        }
+    try {
+      events.poll(this, -1);
+    } catch (Throwable e) { // a thread that ended now would leave nobody who receives
+      if (events.isOpen()) {
         BlockLog.LOG.warn("An event could not be handled", e);
       }
     }
   }
+
+  // What is received.
 
   @Override
   public void requested(FetchRequest request, Service from) throws IOException {
@@ -198,17 +241,6 @@ final class BlockServer implements EventHandler, Closeable {
   }
 
   // The handlers.
-
-  private void handle() {
-    while (!stopped) {
-      try {
-        answer(requests.take());
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        return;
-      }
-    }
-  }
 
   private void answer(FetchRequest request) {
     try {

@@ -436,6 +436,48 @@ class RdmaBlockTransferTest {
     assertNothingIsHeld();
   }
 
+  /** The handlers take turns at receiving: one of them must always be left to it. */
+  @Test
+  void whileAllHandlersAreBusyRequestsWaitOrAreRefusedAndPeersCome() throws Exception {
+    start(REQUIRED, RdmaBlockConf.HANDLERS + "=2", RdmaBlockConf.QUEUE + "=16", RdmaBlockConf.FETCHES + "=64",
+        "spark.shuffle.io.maxRetries=0");
+    server.blocks.put(TestService.SLOW, new TestService.Counted(bytes(10, 1)));
+    Fetched[] slow = {new Fetched(1), new Fetched(1)};
+    for (int i = 0; i < slow.length; i++) {
+      client.service.fetchBlocks(TestService.HOST, server.port(), "1", new String[] {TestService.SLOW}, slow[i]);
+      awaitAsked(i + 1);
+    }
+    Fetched quick = new Fetched(40);
+    for (int i = 0; i < 40; i++) {
+      server.blocks.put("rdd_1_" + i, new TestService.Counted(bytes(10, 2)));
+      client.service.fetchBlocks(TestService.HOST, server.port(), "1", new String[] {"rdd_1_" + i}, quick);
+    }
+    while (quick.told.get() < 24) {
+      Thread.sleep(1);
+    }
+    assertThat(quick.failures).hasSize(24);
+    assertThat(quick.failures.values()).allSatisfy(e -> assertThat(e).hasMessageContaining(RdmaBlockConf.QUEUE));
+    try (TestService another = TestService.rdma(REQUIRED, "spark.shuffle.io.maxRetries=0")) {
+      Fetched refused = Fetched.of(another, server, "rdd_1_1"); // over a session of its own, made meanwhile
+      assertThat(refused.failures.get("rdd_1_1")).hasMessageContaining(RdmaBlockConf.QUEUE);
+    }
+    assertThat(server.asked).hasValue(2);
+    server.answer.countDown();
+    for (Fetched each : slow) {
+      each.await().release();
+    }
+    quick.await().release();
+    assertThat(quick.blocks).hasSize(16);
+    assertThat(server.rdma.metrics().refused.getCount()).isEqualTo(25);
+    assertNothingIsHeld();
+  }
+
+  private void awaitAsked(int count) throws InterruptedException {
+    while (server.asked.get() < count) {
+      Thread.sleep(1);
+    }
+  }
+
   @Test
   void blocksAreSentToBeKept() throws Exception {
     start(REQUIRED);
