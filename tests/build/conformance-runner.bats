@@ -184,6 +184,11 @@ fixture.CallsOver quick 1 offline'
     conformance 'fixture.CallsPast quick 1 sockets=2'
     [ "$status" -eq 1 ]
     has '1 ends of RPC connections did not go over the engine, 1 did; listed are 2'
+    conformance 'fixture.CallsPast quick 1 sockets=1-3'
+    [ "$status" -eq 0 ]
+    conformance 'fixture.CallsPast quick 1 sockets=2-3'
+    [ "$status" -eq 1 ]
+    has '1 ends of RPC connections did not go over the engine, 1 did; listed are 2 to 3'
 }
 
 @test "with block data forced over the engine the counters of HDFS decide, not those of RPC" {

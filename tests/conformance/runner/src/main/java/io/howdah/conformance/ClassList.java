@@ -12,7 +12,7 @@ import java.util.Map;
 /**
  * The list of test classes of one suite. A line at the margin is a class:
  * <pre>
- * CLASS quick|slow SECONDS [serial] [offline] [sockets=N] [limit=SECONDS] [heap=MB]
+ * CLASS quick|slow SECONDS [serial] [offline] [sockets=N[-MOST]] [limit=SECONDS] [heap=MB]
  *   fails TEST | why it fails upstream too | what stock jars give
  *   flaky TEST | why it fails at times upstream too | what stock jars give
  * </pre>
@@ -41,7 +41,8 @@ final class ClassList {
     final int seconds;
     boolean serial;
     boolean offline;
-    int sockets;
+    int socketsLeast;
+    int socketsMost;
     int limit;
     int heapMb = 2048;
     final Map<String, Known> known = new LinkedHashMap<>();
@@ -86,7 +87,8 @@ final class ClassList {
 
   private static Entry entry(String[] words, String where) {
     if (words.length < 3 || !words[1].matches("quick|slow") || !words[2].matches("\\d{1,4}")) {
-      throw new UsageException(where + "expected: CLASS quick|slow SECONDS [serial] [offline] [sockets=N] [limit=SECONDS] [heap=MB]");
+      throw new UsageException(where + "expected: CLASS quick|slow SECONDS [serial] [offline] [sockets=N[-MOST]]"
+          + " [limit=SECONDS] [heap=MB]");
     }
     Entry entry = new Entry(words[0], words[1].equals("quick"), Integer.parseInt(words[2]));
     for (int i = 3; i < words.length; i++) {
@@ -94,15 +96,17 @@ final class ClassList {
         entry.serial = true;
       } else if (words[i].equals("offline")) {
         entry.offline = true;
-      } else if (words[i].matches("sockets=[1-9]\\d?")) {
-        entry.sockets = Integer.parseInt(words[i].substring(8));
+      } else if (words[i].matches("sockets=[1-9]\\d?(-[1-9]\\d?)?")) {
+        String[] range = words[i].substring(8).split("-");
+        entry.socketsLeast = Integer.parseInt(range[0]);
+        entry.socketsMost = Integer.parseInt(range[range.length - 1]);
       } else if (words[i].matches("limit=[1-9]\\d{0,4}")) {
         entry.limit = Integer.parseInt(words[i].substring(6));
       } else if (words[i].matches("heap=[1-9]\\d{2,4}")) {
         entry.heapMb = Integer.parseInt(words[i].substring(5));
       } else {
         throw new UsageException(where + "unknown word \"" + words[i]
-            + "\": serial, offline, sockets=N, limit=SECONDS and heap=MB are known");
+            + "\": serial, offline, sockets=N[-MOST], limit=SECONDS and heap=MB are known");
       }
     }
     return entry;

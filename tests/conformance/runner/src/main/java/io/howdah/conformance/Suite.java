@@ -119,7 +119,8 @@ enum Suite {
   /** What the harness is to look for when the class has run. */
   private static void demandEngine(List<String> options, String name, ClassList.Entry entry) {
     options.add("-D" + name + "=" + (entry.offline ? "none" : "engine"));
-    options.add("-D" + name + ".sockets=" + entry.sockets);
+    options.add("-D" + name + ".sockets.least=" + entry.socketsLeast);
+    options.add("-D" + name + ".sockets.most=" + entry.socketsMost);
   }
 
   private static void forgetHadoop(Map<String, String> environment) {
