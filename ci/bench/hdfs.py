@@ -228,7 +228,7 @@ def main():
     parser.add_argument("--stock", required=True)
     parser.add_argument("--java-home", required=True)
     parser.add_argument("--root", required=True)
-    parser.add_argument("--rounds", type=int, default=5, help="rounds of each medium (default 5)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each medium (default 3)")
     parser.add_argument("--transport", default="shm", help="what ours goes over (default shm)")
     parser.add_argument("--media", default="tmpfs,disk", help="where blocks are kept (default tmpfs,disk)")
     parser.add_argument("--size", default="1g", help="the one client's file (default 1g)")
@@ -271,8 +271,8 @@ def main():
         add_rows(result, seen, medium, variants)
         if profiled:
             profile(result, {tree.name: tree for tree in trees}, options, medium)
-    undisturbed.tell(result)
-    print(result.write())
+        undisturbed.tell(result)
+        print(result.write(), flush=True)  # of each medium, for whoever stops it
     return 0 if all(row.get("met", True) for row in result.rows) else 1
 
 
