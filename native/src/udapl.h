@@ -79,6 +79,13 @@ const char *udapl_file(void);
 /* Fills `infos` (UDAPL_PROVIDERS_MAX of them) with what dat.conf lists. @return how many, or -EIO. */
 int udapl_providers(DAT_PROVIDER_INFO *infos);
 
+/* Keeps the library of the provider that this event dispatcher is of in this process, for good, and notes the process
+ * as its user. @return false if it cannot be kept. Any thread. */
+bool udapl_keep(DAT_EVD_HANDLE evd);
+
+/* Whether this process was forked from a user of a provider. Any thread. */
+bool udapl_inherited(void);
+
 /* Sets hd_last_error() to provider, call and both parts of the DAT error, and what to do. @return `error`. */
 int udapl_error(int error, const char *provider, const char *call, DAT_RETURN ret, const char *advice)
     __attribute__((cold));

@@ -4,6 +4,7 @@
 
 #include "udapl.h"
 
+#include <dat2/udat_redirection.h>
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ struct udapl_api udapl;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static char obstacle[400]; /* empty: loaded */
+static _Atomic pid_t user; /* of a provider; 0: nobody */
 
 const char *udapl_file(void)
 {
@@ -62,6 +64,24 @@ const char *udapl_load(void)
 {
     pthread_once(&once, load);
     return obstacle[0] ? obstacle : NULL;
+}
+
+/* With its last adapter closed libdat2 unloads a provider, which tells its threads to end and waits until they say that
+ * they do, but not until they have left its code: they unlock and return (DAPL 2.1.10). Now and then that code is gone
+ * by then. So it stays; its threads sleep, and end with the process. */
+bool udapl_keep(DAT_EVD_HANDLE evd)
+{
+    Dl_info library;
+    void *function;
+    memcpy(&function, &DAT_HANDLE_TO_PROVIDER(evd)->ia_close_func, sizeof(function));
+    atomic_store(&user, getpid());
+    return dladdr(function, &library) && dlopen(library.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+}
+
+bool udapl_inherited(void)
+{
+    pid_t pid = atomic_load(&user);
+    return pid && pid != getpid();
 }
 
 int udapl_providers(DAT_PROVIDER_INFO *infos)

@@ -111,6 +111,10 @@ static int learn_limits(struct udapl_device *own, const struct hd_conf *conf)
 
 int udapl_device_open(struct hd_device *device)
 {
+    if (udapl_inherited())
+        return hd_error(-EOPNOTSUPP,
+                        "uDAPL: this process was forked from one that has used a provider, whose threads it "
+                        "did not inherit; fork before the first use, or start a program (exec)");
     struct udapl_device *own = calloc(1, sizeof(*own));
     if (!own)
         return hd_error(-ENOMEM, "out of memory");
@@ -123,6 +127,10 @@ int udapl_device_open(struct hd_device *device)
     hd_list_init(&own->eps);
     own->bell_fd = -1;
     device->data = own;
+    if (!udapl_keep(own->async_evd))
+        hd_log(device->engine, HD_LOG_WARN,
+               "uDAPL provider %s: its library cannot be kept loaded; with the last engine closed it may crash",
+               own->provider);
     err = learn_limits(own, device->conf);
     DAT_RETURN ret = err ? DAT_SUCCESS : udapl.pz_create(own->ia, &own->pz);
     if (ret != DAT_SUCCESS)

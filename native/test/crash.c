@@ -30,20 +30,25 @@ static void say_where(int number)
     raise(number);
 }
 
+void crash_watch(void)
+{
+    void *frame;
+    backtrace(&frame, 1); /* loads what it needs */
+    for (size_t i = 0; i < HD_COUNT(crashes); i++)
+        signal(crashes[i], say_where);
+}
+
 /* In the place of each test: cmocka sets its own handlers just before. */
 static void run_one(void **state)
 {
     const struct CMUnitTest *test = *state;
     void *none = NULL;
-    for (size_t i = 0; i < HD_COUNT(crashes); i++)
-        signal(crashes[i], say_where);
+    crash_watch();
     test->test_func(&none);
 }
 
 int crash_run(const char *name, const struct CMUnitTest *tests, size_t count)
 {
-    void *frame;
-    backtrace(&frame, 1); /* loads what it needs */
     struct CMUnitTest *wrapped = calloc(count, sizeof(*wrapped));
     if (!wrapped)
         return 1;

@@ -6,6 +6,9 @@
 
 #include "support.h"
 
+/* That a crash says so, for a process that runs no tests. */
+void crash_watch(void);
+
 /* Runs tests as cmocka does, except that a signal that means a crash, on any thread and in children too, prints where
  * it was and ends the process by that signal. cmocka would jump out of the handler and say no more than the signal's
  * name, and from another thread than its own it must not. */

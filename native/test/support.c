@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -12,6 +13,8 @@
 
 const char *test_transport = "auto";
 
+#define AS_PEER "--as-peer"
+
 int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count)
 {
     if (argc > 1)
@@ -19,6 +22,32 @@ int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
     return crash_run(test_transport, tests, count);
+}
+
+pid_t test_fork(const struct test_peer *peer, int fd)
+{
+    char number[16];
+    snprintf(number, sizeof(number), "%d", fd);
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    if (strcmp(test_transport, "udapl") != 0)
+        peer->run(fd);
+    fcntl(fd, F_SETFD, 0);
+    execl("/proc/self/exe", "peer", test_transport, AS_PEER, peer->name, number, (char *)NULL);
+    _exit(127);
+}
+
+void test_peers(int argc, char **argv, const struct test_peer *peers, size_t count)
+{
+    if (argc != 5 || strcmp(argv[2], AS_PEER) != 0)
+        return;
+    test_transport = argv[1];
+    crash_watch();
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(peers[i].name, argv[3]) == 0)
+            peers[i].run(atoi(argv[4]));
+    _exit(127);
 }
 
 static void no_log(void *arg, enum hd_log_level level, const char *line)

@@ -33,6 +33,19 @@
 extern const char *test_transport;
 int test_run(int argc, char **argv, const struct CMUnitTest *tests, size_t count);
 
+/* What a process of its own does, with a descriptor that it gets; ends it. */
+struct test_peer {
+    const char *name;
+    void (*run)(int fd);
+};
+
+/* Forks a peer. A child does not inherit the threads of DAPL: over udapl it starts this program once more. @return its
+ * process. */
+pid_t test_fork(const struct test_peer *peer, int fd);
+
+/* Runs the peer that this program was started once more for, if it was; first thing in main(). */
+void test_peers(int argc, char **argv, const struct test_peer *peers, size_t count);
+
 /* An engine with options "name=value" (without prefix), ended by NULL. */
 hd_engine *test_engine(const char *const *options);
 

@@ -10,6 +10,8 @@
 
 #include "support.h"
 
+#define STATS_DIR "HOWDAH_STATS_DIR"
+
 static void *accept_link(void *arg)
 {
     struct {
@@ -23,7 +25,7 @@ static void *accept_link(void *arg)
 }
 
 /* The victim: serves or asks for data as fast as it can, until it is killed. */
-static void victim(int fd, bool serves)
+static void be_victim(int fd, bool serves)
 {
     hd_engine *engine = test_engine(NULL);
     struct {
@@ -60,14 +62,32 @@ static void victim(int fd, bool serves)
     }
 }
 
-static pid_t start_victim(int fd, int other, bool serves)
+static void serve(int fd)
 {
-    pid_t pid = fork();
-    if (pid == 0) {
-        close(other);
-        victim(fd, serves);
-        _exit(0);
-    }
+    be_victim(fd, true);
+}
+
+static void ask(int fd)
+{
+    be_victim(fd, false);
+}
+
+/* Its counter file, in the folder that the environment names, and nothing more. */
+static void count(int fd)
+{
+    hd_engine *engine = test_engine(NULL);
+    const char *path = hd_stats_path(engine);
+    if (write(fd, path, strlen(path) + 1) < 0)
+        _exit(1);
+    pause();
+    _exit(1);
+}
+
+static const struct test_peer server = {"serve", serve}, client = {"ask", ask}, counter_file = {"count", count};
+
+static pid_t start_victim(int fd, const struct test_peer *peer)
+{
+    pid_t pid = test_fork(peer, fd);
     close(fd);
     return pid;
 }
@@ -108,7 +128,7 @@ static void a_killed_sender_ends_the_stream(void **state)
         hd_link *link;
         hd_buf *msg;
         test_sockets(fds);
-        pid_t pid = start_victim(fds[1], fds[0], false);
+        pid_t pid = start_victim(fds[1], &client);
         hd_engine *engine = survivor(fds[0], &queue, &link);
         struct hd_event event = next_event(queue, HD_EVENT_STREAM);
         int err = 0, killer = 20 + round * 13;
@@ -131,7 +151,7 @@ static void a_killed_server_ends_every_fetch(void **state)
         hd_queue *queue;
         hd_link *link;
         test_sockets(fds);
-        pid_t pid = start_victim(fds[1], fds[0], true);
+        pid_t pid = start_victim(fds[1], &server);
         hd_engine *engine = survivor(fds[0], &queue, &link);
         for (int i = 0; i < 100; i++) {
             struct hd_fetch_params params = {
@@ -163,7 +183,7 @@ static void a_thread_that_sleeps_learns_of_it(void **state)
     hd_stream *stream;
     hd_buf *msg;
     test_sockets(fds);
-    pid_t pid = start_victim(fds[1], fds[0], true);
+    pid_t pid = start_victim(fds[1], &server);
     hd_engine *engine = survivor(fds[0], &queue, &link);
     struct hd_fetch_params params = {
         .size = sizeof(params), .name = "x", .name_length = 1, .length = 10, .queue = queue};
@@ -187,29 +207,22 @@ static void a_thread_that_sleeps_learns_of_it(void **state)
 static void counter_files_of_the_dead_are_swept(void **state)
 {
     (void)state;
-    char dir[] = "/tmp/howdah-test-XXXXXX", option[64];
+    char dir[] = "/tmp/howdah-test-XXXXXX";
     assert_non_null(mkdtemp(dir));
-    snprintf(option, sizeof(option), "stats.dir=%s", dir);
-    const char *const options[] = {option, NULL};
     int ready[2];
     assert_int_equal(pipe(ready), 0);
-    pid_t pid = fork();
-    if (pid == 0) {
-        hd_engine *engine = test_engine(options);
-        const char *path = hd_stats_path(engine);
-        if (write(ready[1], path, strlen(path) + 1) < 0)
-            _exit(1);
-        pause();
-    }
+    setenv(STATS_DIR, dir, 1);
+    pid_t pid = test_fork(&counter_file, ready[1]);
     char path[256] = "";
     assert_true(read(ready[0], path, sizeof(path) - 1) > 0);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
     assert_int_equal(access(path, F_OK), 0);
-    hd_engine *engine = test_engine(options);
+    hd_engine *engine = test_engine(NULL);
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(access(hd_stats_path(engine), R_OK), 0);
     hd_engine_destroy(engine);
+    unsetenv(STATS_DIR);
     assert_int_equal(rmdir(dir), 0); /* nothing is left */
     close(ready[0]);
     close(ready[1]);
@@ -217,6 +230,8 @@ static void counter_files_of_the_dead_are_swept(void **state)
 
 int main(int argc, char **argv)
 {
+    const struct test_peer peers[] = {server, client, counter_file};
+    test_peers(argc, argv, peers, sizeof(peers) / sizeof(peers[0]));
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_sender_ends_the_stream),
         cmocka_unit_test(a_killed_server_ends_every_fetch),

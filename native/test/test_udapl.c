@@ -119,6 +119,40 @@ static void a_provider_by_name(void **state)
     exchange_over((const char *const[]){option, NULL}, "messages.read");
 }
 
+/* The threads of the provider stay, also when the last engine is gone; a child has none of them. */
+static void a_child_without_the_threads_is_refused(void **state)
+{
+    (void)state;
+    int status = -1;
+    exchange_over(NULL, "messages.read");
+    pid_t pid = fork();
+    if (pid == 0) {
+        hd_conf *conf = hd_conf_create();
+        hd_engine *engine;
+        hd_conf_set(conf, "hadoop.rdma.transport", "udapl", "test");
+        struct hd_engine_params params = {.size = sizeof(params), .conf = conf};
+        int err = hd_engine_create(&params, &engine);
+        _exit(err != 0 && strstr(hd_last_error(), "forked from one that has used a provider") ? 0 : 1);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+}
+
+/* DAPL's threads may still be in its code when it says that they ended (and nobody knows when they left it). */
+static void the_provider_stays_loaded(void **state)
+{
+    (void)state;
+    exchange_over(NULL, "messages.read");
+    char line[512];
+    bool found = false;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    assert_non_null(maps);
+    while (fgets(line, sizeof(line), maps))
+        found = found || strstr(line, "libdaplofa");
+    fclose(maps);
+    assert_true(found);
+}
+
 static void the_three_protocols(void **state)
 {
     (void)state;
@@ -145,6 +179,8 @@ static void victim(int fd)
             _exit(1);
 }
 
+static const struct test_peer dying_client = {"victim", victim};
+
 static void a_killed_client_ends_its_link(void **state)
 {
     (void)state;
@@ -153,11 +189,7 @@ static void a_killed_client_ends_its_link(void **state)
         hd_queue *queue;
         hd_buf *msg;
         test_sockets(fds);
-        pid_t pid = fork();
-        if (pid == 0) {
-            close(fds[1]);
-            victim(fds[0]);
-        }
+        pid_t pid = test_fork(&dying_client, fds[0]);
         close(fds[0]);
         hd_engine *engine = test_engine(NULL);
         assert_ok(hd_queue_create(engine, &queue));
@@ -254,11 +286,14 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_say_what_to_do), /* before anything loads libdat2 here */
         cmocka_unit_test(a_provider_by_name),
+        cmocka_unit_test(the_provider_stays_loaded),
+        cmocka_unit_test(a_child_without_the_threads_is_refused),
         cmocka_unit_test(the_three_protocols),
         cmocka_unit_test(a_killed_client_ends_its_link),
         cmocka_unit_test(an_idle_link_sleeps),
         cmocka_unit_test(a_port_that_goes_down_ends_idle_links),
     };
+    test_peers(argc, argv, &dying_client, 1);
     if (argc > 1 && strcmp(argv[1], "refusals") == 0)
         return test_run(argc, argv, refusals, 1);
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

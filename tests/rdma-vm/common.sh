@@ -79,12 +79,14 @@ dapl_quit() {
 }
 
 # where_it_crashed FILE: functions and lines of the addresses that crashed tests printed (native/test/crash.h), if any did. The
-# addresses are there without addr2line, too, and the tests have failed anyway.
+# addresses are there without addr2line, too, and the tests have failed anyway. A thread that blocks all signals, as DAPL's do,
+# runs no handler: of its crash only the kernel says anything.
 where_it_crashed() {
     local object offset
     { grep -oaE '^[^ (]+\(\+0x[0-9a-f]+\)' "$1" || true; } | tr '()' '  ' | while read -r object offset; do
         addr2line -Cfpe "$object" "$offset" || true
     done
+    dmesg | grep -aE ' segfault at | trap ' | tail -n 10 || true
 }
 
 # engine_tests TRANSPORT PROGRAM[:FILTER]...: runs test_PROGRAM of $HOWDAH_TEST_BUILD (build/native), or those of its tests
