@@ -548,7 +548,7 @@ static void a_full_window_stops_only_its_stream(void **state)
     struct pair pair;
     hd_stream *client, *server, *other, *other_server;
     char data[1000] = {0};
-    const char *const options[] = {"stream.window=16k", NULL};
+    const char *const options[] = {"stream.window=16k", "link.credits=64", NULL};
     pair_open(&pair, options);
     pair_stream(&pair, NULL, &client, &server);
     pair_stream(&pair, NULL, &other, &other_server);
