@@ -30,9 +30,9 @@ class MemoryTest(unittest.TestCase):
         self.assertFalse(memory.reports_free_pages(self.file("a", features(0, 1, 32))))
         self.assertTrue(memory.reports_free_pages(self.file("b", features(1, 5, 32))))
 
-    def test_free_memory_is_read_in_bytes(self):
-        path = self.file("meminfo", "MemTotal:       24684084 kB\nMemFree:        1024 kB")
-        self.assertEqual(memory.free_bytes(path), 1 << 20)
+    def test_available_memory_is_read_in_bytes(self):
+        path = self.file("meminfo", "MemTotal:       24684084 kB\nMemFree:        1024 kB\nMemAvailable:   2048 kB")
+        self.assertEqual(memory.available_bytes(path), 2 << 20)
 
     def test_a_container_may_have_less_than_is_free(self):
         used = self.file("used", "100")
@@ -44,12 +44,12 @@ class MemoryTest(unittest.TestCase):
     def test_nothing_is_kept_where_nobody_would_take_it_or_little_is_free(self):
         with mock.patch.object(memory, "reports_free_pages", return_value=False):
             self.assertEqual(memory.Kept("auto").megabytes, 0)
-        with mock.patch.object(memory, "free_bytes", return_value=memory.RESERVE):
+        with mock.patch.object(memory, "available_bytes", return_value=memory.RESERVE):
             self.assertEqual(memory.Kept("yes").megabytes, 0)
         self.assertEqual(memory.Kept("no").conditions(), {"memory_kept_mb": 0})
 
     def test_of_what_is_kept_a_page_in_each_block_stays(self):
-        with mock.patch.object(memory, "free_bytes", return_value=memory.RESERVE + 8 * memory.BLOCK):
+        with mock.patch.object(memory, "available_bytes", return_value=memory.RESERVE + 8 * memory.BLOCK):
             kept = memory.Kept("yes")
         self.assertEqual(kept.megabytes, 16)
         with open("/proc/self/smaps") as file:
