@@ -60,8 +60,7 @@ class EngineEndTest {
   @ParameterizedTest
   @MethodSource("io.howdah.engine.Transports#all")
   void closingThrowsReadersAndWritersOut(String transport) throws Exception {
-    // Credits enough for a full window: with fewer the link fills up first, and room comes back without a reader.
-    try (Pair pair = new Pair(transport, "stream.window=16k", "link.credits=64")) {
+    try (Pair pair = new Pair(transport, Pair.FULL_WINDOW)) {
       EngineStream[] ends = pair.streams();
       fill(ends[0]);
       List<Inside> inside = new ArrayList<>();

@@ -278,7 +278,7 @@ class EngineStreamTest {
 
   @Test
   void withoutBlockingNothingWaits() throws Exception {
-    try (Pair pair = new Pair(Transports.LINKED, "stream.window=16k")) {
+    try (Pair pair = new Pair(Transports.LINKED, Pair.FULL_WINDOW)) {
       EngineStream[] ends = pair.streams();
       ends[0].configureBlocking(false);
       ends[1].configureBlocking(false);
@@ -310,7 +310,7 @@ class EngineStreamTest {
 
   @Test
   void timeoutsAreASockets() throws Exception {
-    try (Pair pair = new Pair(Transports.LINKED, "stream.window=16k")) {
+    try (Pair pair = new Pair(Transports.LINKED, Pair.FULL_WINDOW)) {
       EngineStream[] ends = pair.streams();
       ends[0].readTimeout(30).writeTimeout(30);
       InputStream in = ends[0].input();

@@ -15,6 +15,11 @@ import java.util.concurrent.TimeUnit;
 final class Pair implements Closeable {
   /** Longer than anything takes. */
   static final int PATIENCE = 30_000;
+  /**
+   * Options with which messages of 1000 bytes that nobody reads fill their stream's window. With fewer credits, as
+   * links over devices in software have by default, the link fills up before, and room comes back without a reader.
+   */
+  static final String[] FULL_WINDOW = {"stream.window=16k", "link.credits=64"};
 
   final Engine client;
   final Engine server;
