@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 
+import curves
 import report
 
 # At most this many times the reference's latency, at least this share of its bandwidth; as ratios, above 1 is better.
@@ -124,6 +125,17 @@ def add_guest_rows(result, figures):
             parts = {name: figures["protocol-" + name, measure, size, unit] for name in ("copy", "read", "write")}
             best = min(parts, key=lambda name: sorted(parts[name])[len(parts[name]) // 2])
             result.add("hybrid " + measure, case, unit, better[measure], ours, parts[best], best, HYBRID, paired=True)
+    result.curves["protocols"] = curves.make("us", protocols(figures))
+
+
+def protocols(figures):
+    """The protocols over uDAPL and the choice among them, as in figure 4 of the paper on uDAPL."""
+    names = {"protocol-auto": "hybrid", "protocol-copy": "copy", "protocol-read": "read", "protocol-write": "write"}
+    lines = {}
+    for (side, measure, size, _), seen in figures.items():
+        if side in names and measure == "latency":
+            lines.setdefault(names[side], {})[size] = seen
+    return lines
 
 
 def main():

@@ -13,6 +13,7 @@ import statistics
 import subprocess
 import time
 
+import curves
 import perf_profile
 
 # From this share of the processors on, in percent, what others on the host do shows in the figures.
@@ -34,6 +35,8 @@ class Report:
         self.ticks_before = processor_ticks()
         # Processor seconds by kind of work, by title; see perf_profile.py.
         self.profiles = {}
+        # Figures by size, by title; see curves.py.
+        self.curves = {}
         # For a benchmark that measures again what was disturbed: what the host kept during what counts, in percent.
         self.stolen_from_kept = None
 
@@ -63,6 +66,8 @@ class Report:
         }
         if self.profiles:
             document["profiles"] = self.profiles
+        if self.curves:
+            document["curves"] = self.curves
         with open(path + ".new", "w") as file:
             json.dump(document, file, indent=2)
             file.write("\n")
@@ -71,6 +76,9 @@ class Report:
         if self.profiles:
             print("\n" + perf_profile.table(self.profiles))
             perf_profile.plot(self.profiles, self.name, os.path.join(self.folder, self.name + "-profile.png"))
+        for title, figures in self.curves.items():
+            print("\n" + curves.table(title, figures))
+            curves.plot(title, figures, os.path.join(self.folder, "%s-%s.png" % (self.name, title)))
         if stolen >= MUCH_STOLEN:
             print("the host kept %g %% of this machine's processor time: it is not a quiet machine, measure again" % stolen)
         plot(self.rows, self.name, os.path.join(self.folder, self.name + ".png"))

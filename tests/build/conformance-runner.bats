@@ -189,6 +189,9 @@ fixture.CallsOver quick 1 offline'
     conformance 'fixture.CallsPast quick 1 sockets=2-3'
     [ "$status" -eq 1 ]
     has '1 ends of RPC connections did not go over the engine, 1 did; listed are 2 to 3'
+    conformance 'fixture.CallsPast quick 1 sockets=3-2'
+    [ "$status" -eq 2 ]
+    has '"sockets=3-2": the fewest come first'
 }
 
 @test "with block data forced over the engine the counters of HDFS decide, not those of RPC" {

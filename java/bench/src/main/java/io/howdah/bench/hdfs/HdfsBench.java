@@ -34,6 +34,10 @@ import picocli.CommandLine.Spec;
         + "of random reads, throughput of many clients.")
 public final class HdfsBench implements Callable<Integer> {
   private static final List<String> ONE_CLIENT = Arrays.asList("write", "read", "random");
+  private static final List<String> MANY_CLIENTS = Arrays.asList("writers", "readers");
+  /** Bytes of heap that a client takes at most, the packets that it has under way, and all that are not clients'. */
+  private static final long CLIENT_HEAP = 8L << 20;
+  private static final long OTHER_HEAP = 64L << 20;
   private static final List<String> MEASURES = Arrays.asList("write", "read", "random", "writers", "readers");
 
   @Spec private CommandSpec spec;
@@ -128,6 +132,20 @@ public final class HdfsBench implements Callable<Integer> {
       throw new ParameterException(spec.commandLine(),
           "--random is from 1 on, --settle from 0, --replication from 1, --clients from 1 to 1024");
     }
+    if (!Collections.disjoint(measures, MANY_CLIENTS)) {
+      String lack = lackOfHeap(Collections.max(clients), Runtime.getRuntime().maxMemory());
+      if (lack != null) {
+        throw new ParameterException(spec.commandLine(), lack);
+      }
+    }
+  }
+
+  /** What is wrong with so many clients in a heap of so many bytes, or null. */
+  static String lackOfHeap(int clients, long heap) {
+    long wanted = OTHER_HEAP + clients * CLIENT_HEAP;
+    return wanted <= heap ? null : String.format(Locale.ROOT,
+        "--clients %d: they may take %d MB of heap, and this JVM has %d; set HOWDAH_OPTS=-Xmx%dm",
+        clients, wanted >> 20, heap >> 20, (wanted + wanted / 8) >> 20); // a JVM keeps a survivor space for itself
   }
 
   private Configuration configuration() {

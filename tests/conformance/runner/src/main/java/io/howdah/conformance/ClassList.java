@@ -100,6 +100,9 @@ final class ClassList {
         String[] range = words[i].substring(8).split("-");
         entry.socketsLeast = Integer.parseInt(range[0]);
         entry.socketsMost = Integer.parseInt(range[range.length - 1]);
+        if (entry.socketsLeast > entry.socketsMost) {
+          throw new UsageException(where + "\"" + words[i] + "\": the fewest come first");
+        }
       } else if (words[i].matches("limit=[1-9]\\d{0,4}")) {
         entry.limit = Integer.parseInt(words[i].substring(6));
       } else if (words[i].matches("heap=[1-9]\\d{2,4}")) {
