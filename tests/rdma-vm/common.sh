@@ -86,6 +86,7 @@ where_it_crashed() {
     { grep -oaE '^[^ (]+\(\+0x[0-9a-f]+\)' "$1" || true; } | tr '()' '  ' | while read -r object offset; do
         addr2line -Cfpe "$object" "$offset" || true
     done
+    # Nothing is found where a handler did run, or where no program crashed: the tests have failed otherwise, and are counted.
     dmesg | grep -aE ' segfault at | trap ' | tail -n 10 || true
 }
 
