@@ -5,11 +5,14 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "util.h"
+
+#define NAMES 64 /* tried for one file */
 
 static const char counter_names[][HD_STATS_NAME] = {
 #define HD_COUNTER(field, name) name,
@@ -43,6 +46,15 @@ static uint64_t process_start(long pid)
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
+/* Whether a counter file has lost its owner. The owner keeps a lock on it: a process number says nothing in another PID
+ * namespace, and containers of one node may share /dev/shm. */
+static bool orphaned(int fd, long pid)
+{
+    struct hd_stats_header header;
+    return read(fd, &header, sizeof(header)) == sizeof(header) && header.magic == HD_STATS_MAGIC &&
+           process_start(pid) != header.start_time && flock(fd, LOCK_EX | LOCK_NB) == 0;
+}
+
 /* Removes what killed processes left behind; foreign or living ones stay. */
 static void sweep(const char *dir)
 {
@@ -53,28 +65,38 @@ static void sweep(const char *dir)
         if (sscanf(entry->d_name, "howdah-%ld-%d.stats%n", &pid, &number, &length) != 2 || entry->d_name[length] ||
             !length)
             continue;
-        struct hd_stats_header header;
         int fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0)
             continue;
-        bool whole = read(fd, &header, sizeof(header)) == sizeof(header) && header.magic == HD_STATS_MAGIC;
-        close(fd);
-        if (whole && process_start(pid) != header.start_time)
+        if (orphaned(fd, pid))
             unlinkat(dirfd(d), entry->d_name, 0); /* fails for those of other users */
+        close(fd);
     }
     if (d)
         closedir(d);
 }
 
-static int create_file(struct hd_stats *stats, const char *dir, char *why, size_t size)
+/* A name that is taken belongs to another user, or to a process with our number in another PID namespace. */
+static int open_new(struct hd_stats *stats, const char *dir)
 {
     static atomic_int counter;
-    snprintf(stats->path, sizeof(stats->path), "%s/howdah-%d-%d.stats", dir, (int)getpid(),
-             atomic_fetch_add(&counter, 1));
-    unlink(stats->path); /* of an earlier process with our number */
-    int fd = open(stats->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    int fd = -1;
+    errno = EEXIST;
+    for (int tries = 0; fd < 0 && errno == EEXIST && tries < NAMES; tries++) {
+        snprintf(stats->path, sizeof(stats->path), "%s/howdah-%d-%d.stats", dir, (int)getpid(),
+                 atomic_fetch_add(&counter, 1));
+        fd = open(stats->path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
+    }
+    return fd;
+}
+
+static int create_file(struct hd_stats *stats, const char *dir, char *why, size_t size)
+{
+    int fd = open_new(stats, dir);
     /* posix_fallocate and not ftruncate: a full file system must be an error here, not a SIGBUS later */
     int err = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)stats->map_size);
+    if (!err && flock(fd, LOCK_SH | LOCK_NB))
+        err = errno;
     if (!err)
         return fd;
     snprintf(why, size, "no counter file %s: %s", stats->path, strerror(err));
@@ -124,14 +146,12 @@ int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, u
     }
     if (fd < 0)
         stats->path[0] = '\0';
+    stats->fd = fd;
     stats->map =
         mmap(NULL, stats->map_size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);
-    int err = stats->map == MAP_FAILED ? errno : 0;
-    if (fd >= 0)
-        close(fd);
-    if (err) {
-        if (stats->path[0])
-            unlink(stats->path);
+    if (stats->map == MAP_FAILED) {
+        int err = errno;
+        hd_stats_unlink(stats);
         return hd_error(-err, "no memory for counters: %s", strerror(err));
     }
     describe(stats, &h);
@@ -143,6 +163,9 @@ void hd_stats_unlink(struct hd_stats *stats)
     if (stats->path[0])
         unlink(stats->path);
     stats->path[0] = '\0';
+    if (stats->fd >= 0)
+        close(stats->fd); /* and the lock goes with it */
+    stats->fd = -1;
 }
 
 void hd_stats_close(struct hd_stats *stats)

@@ -27,6 +27,7 @@ struct hd_stats {
     pthread_mutex_t lock; /* naming of peer slots */
     void *map;
     size_t map_size;
+    int fd; /* of the file, with the lock that says that its owner lives; -1 for none */
     char path[320];
 };
 

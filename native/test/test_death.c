@@ -72,10 +72,19 @@ static void ask(int fd)
     be_victim(fd, false);
 }
 
-/* Its counter file, in the folder that the environment names, and nothing more. */
+/* An engine with its counter file in the folder that the environment names: a peer may be another program. */
+static hd_engine *counting_engine(void)
+{
+    char option[256];
+    snprintf(option, sizeof(option), "stats.dir=%s", getenv(STATS_DIR));
+    const char *options[] = {option, NULL};
+    return test_engine(options);
+}
+
+/* Its counter file and nothing more. */
 static void count(int fd)
 {
-    hd_engine *engine = test_engine(NULL);
+    hd_engine *engine = counting_engine();
     const char *path = hd_stats_path(engine);
     if (write(fd, path, strlen(path) + 1) < 0)
         _exit(1);
@@ -217,8 +226,9 @@ static void counter_files_of_the_dead_are_swept(void **state)
     assert_true(read(ready[0], path, sizeof(path) - 1) > 0);
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
+    assert_ptr_equal(strstr(path, dir), path);
     assert_int_equal(access(path, F_OK), 0);
-    hd_engine *engine = test_engine(NULL);
+    hd_engine *engine = counting_engine();
     assert_int_equal(access(path, F_OK), -1);
     assert_int_equal(access(hd_stats_path(engine), R_OK), 0);
     hd_engine_destroy(engine);

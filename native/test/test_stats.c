@@ -52,6 +52,34 @@ static void the_file_describes_itself(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+/* In another PID namespace the owner's number is nobody's, or somebody else's. */
+static void the_file_of_another_pid_namespace_stays(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/howdah-test-XXXXXX", why[200], theirs[400];
+    assert_non_null(mkdtemp(dir));
+    struct hd_stats other, ours;
+    assert_ok(hd_stats_open(&other, dir, "other", 1, why, sizeof(why)));
+    ((struct hd_stats_header *)other.map)->start_time += 1;
+    int number;
+    assert_int_equal(sscanf(other.path + strlen(dir), "/howdah-%*d-%d.stats", &number), 1);
+    snprintf(theirs, sizeof(theirs), "%s/howdah-%d-%d.stats", dir, (int)getpid(), number + 1);
+    int fd = open(theirs, O_CREAT | O_EXCL | O_WRONLY, 0644); /* a name that we would take next */
+    assert_true(fd >= 0);
+    close(fd);
+
+    assert_ok(hd_stats_open(&ours, dir, "ours", 1, why, sizeof(why)));
+    assert_string_equal(why, "");
+    assert_int_equal(access(other.path, F_OK), 0);
+    assert_int_equal(access(theirs, F_OK), 0);
+    assert_int_equal(access(ours.path, F_OK), 0);
+    assert_string_not_equal(ours.path, other.path);
+    hd_stats_close(&ours);
+    hd_stats_close(&other);
+    assert_int_equal(unlink(theirs), 0);
+    assert_int_equal(rmdir(dir), 0);
+}
+
 static void without_a_place_counting_goes_on(void **state)
 {
     (void)state;
@@ -87,6 +115,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_describes_itself),
+        cmocka_unit_test(the_file_of_another_pid_namespace_stays),
         cmocka_unit_test(without_a_place_counting_goes_on),
         cmocka_unit_test(counters_can_be_listed),
     };

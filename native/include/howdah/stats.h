@@ -12,6 +12,9 @@
  *   uint64_t values[counters]
  *   peer_slots times: char peer[80], then uint64_t values[peer_counters]
  *
+ * The engine holds a lock (flock) on its file: a file that nobody has locked is of a process that was killed, and goes
+ * when the next engine starts.
+ *
  * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the
  * peers that found no free one. Counters only grow, except those whose name ends in ".now".
  *
