@@ -92,6 +92,9 @@ uint64_t counter(hd_engine *engine, const char *name);
 /* How many descriptors this process has, but for those of slabs: engines keep these, and count them as pinned. */
 int open_descriptors(void);
 
+/* So many, or fails and says what each of them is. */
+void expect_descriptors(int count);
+
 /* A number from the environment: how many schedules, seeds, links. Never how long. */
 unsigned from_environment(const char *name, unsigned fallback);
 
