@@ -46,6 +46,14 @@ sleep 1000 & echo $! >pid; sleep 1000'
     run ! grep -q '^State:[[:space:]]*[RSD]' "/proc/$(cat pid)/status"
 }
 
+@test "one that may take long says on standard error what is done" {
+    guest_test 1-long '# time limit: 3600 s
+echo "# stream over verbs: exit status 0, 3 s"; echo other words'
+    guest_test 2-short 'echo "# fetch over verbs: exit status 0, 3 s"'
+    run -0 --separate-stderr "$RUNNER" tests
+    [ "$stderr" = "[guest] stream over verbs: exit status 0, 3 s" ]
+}
+
 # engine_test NAME BODY: a program as engine_tests() of common.sh runs it.
 engine_test() {
     mkdir -p test
