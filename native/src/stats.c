@@ -47,7 +47,8 @@ static uint64_t process_start(long pid)
 }
 
 /* Whether a counter file has lost its owner. The owner keeps a lock on it: a process number says nothing in another PID
- * namespace, and containers of one node may share /dev/shm. */
+ * namespace, and containers of one node may share /dev/shm. Earlier versions lock nothing, so the number counts as
+ * well. */
 static bool orphaned(int fd, long pid)
 {
     struct hd_stats_header header;
@@ -95,10 +96,12 @@ static int create_file(struct hd_stats *stats, const char *dir, char *why, size_
     int fd = open_new(stats, dir);
     /* posix_fallocate and not ftruncate: a full file system must be an error here, not a SIGBUS later */
     int err = fd < 0 ? errno : posix_fallocate(fd, 0, (off_t)stats->map_size);
-    if (!err && flock(fd, LOCK_SH | LOCK_NB))
-        err = errno;
-    if (!err)
+    if (!err) {
+        /* A file system may have no locks (Lustre without its mount option flock): nobody gets one to sweep with, then.
+         */
+        (void)flock(fd, LOCK_SH | LOCK_NB);
         return fd;
+    }
     snprintf(why, size, "no counter file %s: %s", stats->path, strerror(err));
     if (fd >= 0) {
         unlink(stats->path);

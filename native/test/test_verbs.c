@@ -206,7 +206,9 @@ static int fail_to_start(void)
     hd_engine *engine;
     hd_conf_set(conf, "hadoop.rdma.transport", "verbs", "test");
     struct hd_engine_params params = {.size = sizeof(params), .conf = conf};
-    if (hd_engine_create(&params, &engine) == 0)
+    int err = hd_engine_create(&params, &engine);
+    hd_conf_destroy(conf);
+    if (err == 0)
         return 1;
     return strstr(hd_last_error(), "ulimit -l") ? 0 : 2;
 }

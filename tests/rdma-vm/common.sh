@@ -141,7 +141,7 @@ sanitized() {
 # under_memcheck COMMAND...: with the tests as they are shipped, under valgrind. Threads take turns; a fair scheduler keeps
 # one that spins from starving the others.
 under_memcheck() {
-    HOWDAH_TEST_WITH="valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
+    HOWDAH_TEST_PATIENCE=6 HOWDAH_TEST_WITH="valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite \
         --show-leak-kinds=definite --fair-sched=yes --trace-children=no --suppressions=native/test/valgrind.supp" "$@"
 }
 
