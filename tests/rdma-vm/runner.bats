@@ -51,6 +51,7 @@ sleep 1000 & echo $! >pid; sleep 1000'
 echo "# stream over verbs: exit status 0, 3 s"; echo other words'
     guest_test 2-short 'echo "# fetch over verbs: exit status 0, 3 s"'
     run -0 --separate-stderr "$RUNNER" tests
+    # shellcheck disable=SC2154 # run sets it
     [ "$stderr" = "[guest] stream over verbs: exit status 0, 3 s" ]
 }
 
