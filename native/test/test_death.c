@@ -221,7 +221,7 @@ static void counter_files_of_the_dead_are_swept(void **state)
     int ready[2];
     assert_int_equal(pipe(ready), 0);
     setenv(STATS_DIR, dir, 1);
-    pid_t pid = test_fork(&counter_file, ready[1]);
+    pid_t pid = start_victim(ready[1], &counter_file);
     char path[256] = "";
     assert_true(read(ready[0], path, sizeof(path) - 1) > 0);
     kill(pid, SIGKILL);
@@ -235,7 +235,6 @@ static void counter_files_of_the_dead_are_swept(void **state)
     unsetenv(STATS_DIR);
     assert_int_equal(rmdir(dir), 0); /* nothing is left */
     close(ready[0]);
-    close(ready[1]);
 }
 
 int main(int argc, char **argv)
