@@ -42,6 +42,13 @@ class ProcessesTest {
   }
 
   @Test
+  void aBufferThatIsBeingReleasedIsNoGarbage() throws Exception {
+    List<String> options = new ArrayList<>(Peer.properties());
+    Collections.addAll(options, BuffersInUse.OPTIONS);
+    assertThat(Peer.output(Peer.java(options, BuffersInUse.class.getName()))).contains("0 dropped");
+  }
+
+  @Test
   void thousandsOfStreamsAreServedByOneThread() throws Exception {
     try (Peer peer = Peer.start("echo")) {
       long before = Leaks.open(Handle.Kind.STREAM);
