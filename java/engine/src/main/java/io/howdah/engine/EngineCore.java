@@ -79,7 +79,7 @@ final class EngineCore {
     if (metrics != null) {
       metrics.unregister();
     }
-    handle.close();
+    handle.close(this);
     boolean interrupted = false;
     for (boolean waiting = true; waiting;) {
       try {

@@ -649,7 +649,7 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
 
   @Override
   protected void implCloseChannel() {
-    handle.close(); // wakes whoever waits; the last one to leave frees
+    handle.close(this); // wakes whoever waits; the last one to leave frees
     synchronized (this) {
       unregister();
     }

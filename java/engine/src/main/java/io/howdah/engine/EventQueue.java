@@ -234,7 +234,7 @@ public final class EventQueue implements Closeable {
    */
   @Override
   public void close() {
-    if (!handle.close()) {
+    if (!handle.close(this)) {
       return;
     }
     for (Object member : slots.all()) {

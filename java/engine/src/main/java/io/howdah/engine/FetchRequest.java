@@ -106,7 +106,7 @@ public final class FetchRequest {
 
   /** The engine ends the handle with the answer, so it is ours no more. */
   private void claim() {
-    if (!handle.disown()) {
+    if (!handle.disown(this)) {
       throw new IllegalStateException("the request was answered before");
     }
   }

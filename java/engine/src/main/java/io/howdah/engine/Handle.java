@@ -4,7 +4,7 @@ import java.lang.ref.PhantomReference;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 
 /**
- * A native object, kept alive by the calls that are in it. {@link #close()} lets no new call in, wakes those that wait,
+ * A native object, kept alive by the calls that are in it. {@link #close} lets no new call in, wakes those that wait,
  * and whoever leaves last frees the object; so nothing is freed under a running call, and nothing waits for another
  * thread. It also watches over its owner: an owner that becomes garbage without closing is counted as a leak and
  * closed. Thread-safe.
@@ -56,6 +56,9 @@ final class Handle extends PhantomReference<Object> {
       AtomicIntegerFieldUpdater.newUpdater(Handle.class, "state");
   private static final int CLOSED = 1;
   private static final int CALL = 2;
+
+  /** Is nobody's owner, which no compiler can know. */
+  private static volatile Object nobody = new Object();
 
   final long pointer;
   private final Kind kind;
@@ -117,8 +120,26 @@ final class Handle extends PhantomReference<Object> {
     return (state & CLOSED) == 0;
   }
 
-  /** Ends the object's use. @return false if that was done before */
-  boolean close() {
+  /** Ends the object's use, by its owner. @return false if that was done before */
+  boolean close(Object owner) {
+    boolean closed = end();
+    keep(owner);
+    return closed;
+  }
+
+  /**
+   * The owner is in use up to here. Compiled code needs nothing of it but the handle from the moment that it has loaded
+   * that; a collector at that moment takes the owner, and the housekeeping ends the handle before the owner does. (From
+   * Java 9 on there is Reference.reachabilityFence.)
+   */
+  private static void keep(Object owner) {
+    if (owner == nobody) {
+      throw new AssertionError("nobody owns a handle");
+    }
+  }
+
+  /** Ends the object's use for an owner that is gone. @return false if that was done before */
+  boolean end() {
     for (;;) {
       int seen = state;
       if ((seen & CLOSED) != 0) {
@@ -134,8 +155,14 @@ final class Handle extends PhantomReference<Object> {
     return true;
   }
 
-  /** Ends the use of an object that somebody else has freed, or will. @return false if that was done before */
-  boolean disown() {
+  /** Ends its owner's use of an object that somebody else has freed, or will. @return false if that was done before */
+  boolean disown(Object owner) {
+    boolean disowned = disown();
+    keep(owner);
+    return disowned;
+  }
+
+  private boolean disown() {
     for (;;) {
       int seen = state;
       if ((seen & CLOSED) != 0) {

@@ -78,7 +78,7 @@ final class Leaks {
   }
 
   private static void report(Handle handle) {
-    if (!handle.close()) {
+    if (!handle.end()) {
       return;
     }
     FOUND.incrementAndGet();

@@ -132,7 +132,7 @@ public final class Link implements Closeable {
   /** Gives the reference up; a second call has no effect. */
   @Override
   public void close() {
-    handle.close();
+    handle.close(this);
   }
 
   private long enter() throws EngineClosedException {

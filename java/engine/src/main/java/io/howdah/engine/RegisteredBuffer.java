@@ -11,9 +11,6 @@ import java.nio.ByteOrder;
  * instead is counted as a leak and released when the last view is garbage.
  */
 public final class RegisteredBuffer implements AutoCloseable {
-  /** Is no buffer's view, which no compiler can know. */
-  private static volatile Object nobody = new Object();
-
   private final Handle handle;
   private final ByteBuffer view;
   private final int length;
@@ -74,9 +71,7 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   /** Gives it back. Throws IllegalStateException if that was done before: then somebody has one owner too many. */
   public void release() {
-    boolean closed = handle.close();
-    keepView();
-    if (!closed) {
+    if (!handle.close(view)) {
       throw new IllegalStateException("the buffer was released twice");
     }
   }
@@ -106,17 +101,5 @@ public final class RegisteredBuffer implements AutoCloseable {
 
   void exit() {
     handle.exit();
-    keepView();
-  }
-
-  /**
-   * The view is in use up to here. Compiled code needs nothing of a buffer but its handle from the moment that it has
-   * loaded it; a collector at that moment takes the view, and the housekeeping ends the handle before its owner does.
-   * (From Java 9 on there is Reference.reachabilityFence.)
-   */
-  private void keepView() {
-    if (view == nobody) {
-      throw new AssertionError("a view that is nobody's");
-    }
   }
 }

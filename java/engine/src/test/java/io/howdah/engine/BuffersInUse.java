@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 public final class BuffersInUse {
   /** What ends a handle is interpreted, and so slow, where what calls it is compiled. */
   static final String[] OPTIONS = {"-XX:+UseSerialGC", "-XX:CompileCommand=quiet",
-      "-XX:CompileCommand=exclude,io/howdah/engine/Handle.close", "-XX:CompileCommand=exclude,"
+      "-XX:CompileCommand=exclude,io/howdah/engine/Handle.end", "-XX:CompileCommand=exclude,"
           + "java/util/concurrent/atomic/AtomicIntegerFieldUpdater$AtomicIntegerFieldUpdaterImpl.*"};
 
   private static final int COMPILED = 30_000; // turns after which what can be is
