@@ -280,16 +280,17 @@ static bool is_armed(hd_link *link)
     return armed;
 }
 
-static bool becomes_armed(hd_link *link, int64_t time)
+static bool arming_gets(hd_link *link, bool armed, int64_t time)
 {
-    for (int64_t end = hd_now() + time; !is_armed(link); usleep(1000))
+    for (int64_t end = hd_now() + time; is_armed(link) != armed; usleep(100))
         if (hd_now() >= end)
             return false;
     return true;
 }
 
 /* A caller polls a link for which the communication thread was just woken, and leaves. @return whether that thread
- * watches the link again long before it looks at all links anyway, a second after it last did */
+ * watches the link again long before it looks at all links anyway, a second after it last did; false also if this
+ * thread was too late to come in between */
 static bool is_watched_after_a_caller_left(const char *const *options)
 {
     struct pair pair;
@@ -299,18 +300,18 @@ static bool is_watched_after_a_caller_left(const char *const *options)
     pair_stream(&pair, NULL, &client, &server);
     hd_comm_hurry(pair.server); /* it looks now */
     usleep(30000);
-    assert_true(becomes_armed(pair.server, PATIENCE));
+    assert_true(arming_gets(pair.server, true, PATIENCE));
     assert_ok(hd_send(client, "x", 1, PATIENCE));
-    while (is_armed(pair.server)) /* until the communication thread, which lingers then */
-        usleep(100);
+    /* until the communication thread has it, which lingers then; who looks too late finds the link armed again */
+    bool seen = arming_gets(pair.server, false, SECOND / 2);
     assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
     hd_buf_unref(msg);
     assert_int_equal(hd_recv(server, &msg, 20 * MILLI), -ETIMEDOUT);
-    bool watched = becomes_armed(pair.server, SECOND / 2);
+    bool watched = arming_gets(pair.server, true, SECOND / 2);
     hd_stream_close(client);
     hd_stream_close(server);
     pair_close(&pair);
-    return watched;
+    return seen && watched;
 }
 
 /* Nobody told the communication thread that the caller left, so the next stream was not noticed for up to a second. A
