@@ -20,6 +20,7 @@
 
 #include "lock.h"
 #include "transport.h"
+#include "udapl_frame.h"
 
 /* ---- the library ---- */
 
@@ -159,11 +160,6 @@ struct udapl_arrival {
     uint32_t slot, length;
 };
 
-/* A message of a multiple of so many bytes may go without a header; every frame with one has another length, if need
- * be by UDAPL_PAD bytes behind it. So a message that fills packets exactly does not cost one more. */
-#define UDAPL_BARE 64
-#define UDAPL_PAD  1
-
 enum { UDAPL_WAKE_THREAD = 1, UDAPL_WAKE_EVENT = 2 };
 
 struct udapl_ep {
@@ -194,9 +190,7 @@ struct udapl_ep {
     uint64_t tx_head, tx_tail; /* slots in use: so many were taken, so many given back, in turn */
     uint32_t tx_next;          /* the slot that is taken next */
     uint32_t unsignalled;
-    uint32_t tx_count, rx_count;   /* frames ever: the sequence of those that go without a header */
-    uint32_t tx_stream, rx_stream; /* of the last message with a header; those without one are of the same stream */
-    uint32_t tx_kept;              /* credits that frames without a header should have carried; the next header does */
+    struct udapl_framing framing;
 
     /* requests under way: [tail, head) modulo request_room, a power of two */
     struct udapl_request *requests;

@@ -64,10 +64,11 @@ static int plan(struct udapl_ep *ep)
     const struct hd_limits *mine = &ep->params.mine, *peers = &ep->params.peers;
     ep->base.frame_rx = mine->frame_max;
     ep->base.frame_tx = smaller(mine->frame_max, peers->frame_max);
-    ep->slot_size = hd_align(sizeof(struct hd_frame) + ep->base.frame_rx + UDAPL_PAD, HD_CACHE_LINE);
-    ep->tx_slot_size = hd_align(sizeof(struct hd_frame) + ep->base.frame_tx + UDAPL_PAD, HD_CACHE_LINE);
+    ep->slot_size = hd_align(udapl_room(ep->base.frame_rx), HD_CACHE_LINE);
+    ep->tx_slot_size = hd_align(udapl_room(ep->base.frame_tx), HD_CACHE_LINE);
     ep->rx_slots = mine->credits + CREDIT_SLOTS;
     ep->tx_slots = smaller(mine->credits, peers->credits) + CREDIT_SLOTS;
+    ep->framing.kept_max = udapl_kept_max(mine->credits);
     ep->rma_max = TRANSFERS_MAX;
     ep->reads_max = smaller(TRANSFERS_MAX, device->reads_out > 0 ? (uint64_t)device->reads_out : 0);
     uint64_t requests = ep->tx_slots + ep->rma_max, events = requests + ep->rx_slots;

@@ -86,31 +86,6 @@ static int refused(struct udapl_ep *ep, const char *call, DAT_RETURN ret)
     return udapl_error(-ECONNRESET, ep->device->provider, call, ret, "the link is given up; it can be connected again");
 }
 
-/* Whether the receiver knows the header anyway: an ordinary message of the stream that the last one was of. The credits
- * that it carries are kept for the next header, as long as they are few: the peer must never wait for them. */
-static bool goes_bare(const struct udapl_ep *ep, const struct hd_frame *frame)
-{
-    return frame->type == HD_FRAME_DATA && frame->length && frame->length % UDAPL_BARE == 0 &&
-           frame->id == ep->tx_stream && frame->sequence == ep->tx_count && !frame->checksum && !frame->flags &&
-           !frame->arg && !frame->reserved && ep->tx_kept + frame->credits < ep->params.mine.credits / 4;
-}
-
-/* Writes a frame into a slot. @return its length there. */
-static size_t pack(const struct udapl_ep *ep, const struct hd_frame *frame, const void *payload, bool bare, char *slot)
-{
-    struct hd_frame head = *frame;
-    size_t size = frame->length;
-    if (!bare) {
-        head.credits = (uint16_t)(head.credits + ep->tx_kept); /* together no more than there are */
-        memcpy(slot, &head, sizeof(head));
-        slot += sizeof(head);
-        size += sizeof(head);
-    }
-    if (frame->length)
-        memcpy(slot, payload, frame->length);
-    return bare || size % UDAPL_BARE ? size : size + UDAPL_PAD;
-}
-
 /* Under *mutex: what sending a frame changes. */
 static void note_frame(struct udapl_ep *ep, const struct hd_frame *frame, bool bare, bool reports)
 {
@@ -118,10 +93,7 @@ static void note_frame(struct udapl_ep *ep, const struct hd_frame *frame, bool b
     ep->tx_head++;
     ep->tx_next = ep->tx_next + 1 == ep->tx_slots ? 0 : ep->tx_next + 1;
     ep->unsignalled = reports ? 0 : ep->unsignalled + 1;
-    ep->tx_count++;
-    ep->tx_kept = bare ? ep->tx_kept + frame->credits : 0;
-    if (frame->type == HD_FRAME_DATA)
-        ep->tx_stream = frame->id;
+    udapl_packed(&ep->framing, frame, bare);
 }
 
 int udapl_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
@@ -136,10 +108,10 @@ int udapl_send(struct hd_ep *base, const struct hd_frame *frame, const void *pay
         return -EAGAIN;
     }
     char *slot = ep->memory + ep->rx_slots * ep->slot_size + ep->tx_next * ep->tx_slot_size;
-    bool bare = goes_bare(ep, frame), reports = ep->unsignalled + 1 >= ep->tx_slots / 4;
-    DAT_LMR_TRIPLET iov = {.virtual_address = (DAT_VADDR)(uintptr_t)slot,
-                           .segment_length = (DAT_SEG_LENGTH)pack(ep, frame, payload, bare, slot),
-                           .lmr_context = ep->key};
+    bool bare, reports = ep->unsignalled + 1 >= ep->tx_slots / 4;
+    size_t size = udapl_pack(&ep->framing, frame, payload, slot, &bare);
+    DAT_LMR_TRIPLET iov = {
+        .virtual_address = (DAT_VADDR)(uintptr_t)slot, .segment_length = (DAT_SEG_LENGTH)size, .lmr_context = ep->key};
     DAT_DTO_COOKIE cookie = {.as_64 = ep->request_head};
     DAT_RETURN ret = udapl.ep_post_send(ep->ep, 1, &iov, cookie,
                                         reports ? DAT_COMPLETION_DEFAULT_FLAG : DAT_COMPLETION_SUPPRESS_FLAG);
@@ -345,25 +317,6 @@ static void repost_later(struct udapl_ep *ep, uint32_t slot)
     hd_unlock(ep->mutex);
 }
 
-/* The header of what arrived: written in front of it, or known. */
-static int unpack(const struct udapl_ep *ep, const struct udapl_arrival *a, const char *slot, struct hd_frame *frame)
-{
-    size_t bare = a->length % UDAPL_BARE == 0, head = bare ? 0 : sizeof(*frame);
-    if (bare)
-        *frame = (struct hd_frame){
-            .type = HD_FRAME_DATA, .length = a->length, .id = ep->rx_stream, .sequence = ep->rx_count};
-    else if (a->length >= sizeof(*frame))
-        memcpy(frame, slot, sizeof(*frame));
-    else
-        return hd_error(-EPROTO, "a frame of %u bytes makes no sense", a->length);
-    size_t size = head + frame->length;
-    if (!bare && size % UDAPL_BARE == 0)
-        size += UDAPL_PAD;
-    if (frame->length > ep->base.frame_rx || a->length != size)
-        return hd_error(-EPROTO, "a frame says %u bytes and comes in %u", frame->length, a->length);
-    return 0;
-}
-
 /* Hands the oldest arrival up. @return 1, 0 if it has to stay, or an error. */
 static int deliver(struct udapl_ep *ep)
 {
@@ -377,16 +330,14 @@ static int deliver(struct udapl_ep *ep)
         hd_unlock(ep->mutex);
         return lost(ep);
     }
-    int err = unpack(ep, a, slot, &frame);
+    const char *payload;
+    int err = udapl_unpack(&ep->framing, slot, a->length, ep->base.frame_rx, &frame, &payload);
     if (err)
         return err;
-    const char *payload = slot + (a->length % UDAPL_BARE ? sizeof(frame) : 0);
     err = ep->base.sink.frame(ep->base.sink.arg, &frame, payload, NULL);
     if (err)
         return err == -ENOBUFS ? 0 : err;
-    ep->rx_count++;
-    if (frame.type == HD_FRAME_DATA)
-        ep->rx_stream = frame.id;
+    udapl_unpacked(&ep->framing, &frame);
     repost_later(ep, a->slot);
     ep->arrival_tail++;
     count_waiting(ep);
