@@ -64,7 +64,7 @@ conformance: stock ## run upstream's own tests against our jars
 conformance-slow: stock ## run all that are listed, an hour and more
 	@ci/conformance --slow
 
-bench-engine: prepare ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
+bench-engine: dist ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine
 
 bench-hdfs: stock ## compare HDFS over the engine with stock Hadoop's, build/bench/hdfs.json

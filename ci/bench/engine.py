@@ -52,8 +52,10 @@ def java(root):
     with open(os.path.join(root, "build", "prepare.env"), encoding="utf-8") as file:
         home = re.search(r"^JAVA_HOME=(.*)$", file.read(), re.M).group(1)
     jars = [jar for name in ("engine", "bench") for jar in glob.glob(os.path.join(root, "build", "java", "howdah-" + name, "*.jar"))]
-    jars += glob.glob(os.path.join(root, "build", "jars", "hadoop", "slf4j-api-*.jar"))
-    return [home + "/bin/java", "-Xmx256m", "-cp", ":".join(jars), "io.howdah.bench.engine.EnginePing"]
+    logger = glob.glob(os.path.join(root, "build", "jars", "hadoop", "slf4j-api-*.jar"))
+    if not logger:
+        raise SystemExit("build/jars/hadoop has no slf4j-api, which the engine's Java needs; run: make dist")
+    return [home + "/bin/java", "-Xmx256m", "-cp", ":".join(jars + logger), "io.howdah.bench.engine.EnginePing"]
 
 
 def in_java(root, result, rounds):
