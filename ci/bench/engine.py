@@ -58,16 +58,16 @@ def java(root):
     return [home + "/bin/java", "-Xmx256m", "-cp", ":".join(jars + logger), "io.howdah.bench.engine.EnginePing"]
 
 
-def in_java(root, result, rounds):
+def in_java(java, result, rounds):
     """The same from Java, between two JVMs; medians of single round trips."""
     environment = dict(os.environ, HOWDAH_TRANSPORT="shm")
     figures = {}
     for number in range(rounds):
         with subprocess.Popen(
-            java(root) + ["server"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
+            java + ["server"], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True
         ) as server:
             port = server.stdout.readline().strip()
-            client = java(root) + ["client", port, str(JAVA_ROUNDS), "1", "64", "1024", "4096"]
+            client = java + ["client", port, str(JAVA_ROUNDS), "1", "64", "1024", "4096"]
             printed = subprocess.run(client, env=environment, stdout=subprocess.PIPE, check=True, text=True).stdout
         for way, size, p50, _ in re.findall(r"^(\w+)\s+(\d+)\s+([\d.]+)\s+([\d.]+)$", printed, re.M):
             figures.setdefault((int(size), way), []).append(float(p50))
@@ -151,8 +151,9 @@ def main():
         parser.error("rounds must be at least 1")
     result = report.Report("engine", "what is not ours", options.root, guest="QEMU, emulated processor, Soft-RoCE")
     if options.only != "guest":
+        command = java(options.root)  # whatever it lacks is said before anything is measured
         on_host(options.root, result, options.rounds)
-        in_java(options.root, result, options.rounds)
+        in_java(command, result, options.rounds)
     if options.only != "host":
         add_guest_rows(result, in_guest(options.root, options.vm_rounds))
     print(result.write())

@@ -60,11 +60,19 @@ static void messages_of_a_stream_have_short_headers_or_none(void **state)
     assert_int_equal(travel(&f, &frame, &credits), 32);
 }
 
+/* Whatever is kept and owed at most, the peer has more than the eighth that it does not send messages with. */
+static void the_peer_never_waits_for_what_is_kept(void **state)
+{
+    (void)state;
+    for (uint32_t all = 16; all <= 4096; all++)
+        assert_true(all - udapl_kept_max(all) - (all / 2 - 1) > all / 8);
+}
+
 static void credits_are_kept_for_a_while(void **state)
 {
     (void)state;
     struct udapl_framing f = framing();
-    uint32_t credits = 0, given = 0;
+    uint32_t credits = 0, given = 0, headers = 0;
     struct hd_frame frame = {.type = HD_FRAME_DATA, .id = 7, .length = 128, .credits = 1};
     for (int bare = 0; frame.sequence < 100; frame.sequence++) {
         bool whole = frame.sequence == 0;
@@ -74,7 +82,9 @@ static void credits_are_kept_for_a_while(void **state)
         assert_true(bare <= 5);
         assert_int_equal(given - credits, bare);
         assert_true(size == 128 || size == (whole ? 160 : 132));
+        headers += size != 128;
     }
+    assert_int_equal(headers, 17); /* every sixth, the first being one */
 }
 
 static void any_frames_in_any_order(void **state)
@@ -134,6 +144,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(messages_of_a_stream_have_short_headers_or_none),
+        cmocka_unit_test(the_peer_never_waits_for_what_is_kept),
         cmocka_unit_test(credits_are_kept_for_a_while),
         cmocka_unit_test(any_frames_in_any_order),
         cmocka_unit_test(what_makes_no_sense_is_refused),

@@ -280,7 +280,7 @@ static bool is_armed(hd_link *link)
     return armed;
 }
 
-static bool arming_gets(hd_link *link, bool armed, int64_t time)
+static bool armed_becomes(hd_link *link, bool armed, int64_t time)
 {
     for (int64_t end = hd_now() + time; is_armed(link) != armed; usleep(100))
         if (hd_now() >= end)
@@ -300,14 +300,14 @@ static bool is_watched_after_a_caller_left(const char *const *options)
     pair_stream(&pair, NULL, &client, &server);
     hd_comm_hurry(pair.server); /* it looks now */
     usleep(30000);
-    assert_true(arming_gets(pair.server, true, PATIENCE));
+    assert_true(armed_becomes(pair.server, true, PATIENCE));
     assert_ok(hd_send(client, "x", 1, PATIENCE));
     /* until the communication thread has it, which lingers then; who looks too late finds the link armed again */
-    bool seen = arming_gets(pair.server, false, SECOND / 2);
+    bool seen = armed_becomes(pair.server, false, SECOND / 2);
     assert_int_equal(hd_recv(server, &msg, PATIENCE), 0);
     hd_buf_unref(msg);
     assert_int_equal(hd_recv(server, &msg, 20 * MILLI), -ETIMEDOUT);
-    bool watched = arming_gets(pair.server, true, SECOND / 2);
+    bool watched = armed_becomes(pair.server, true, SECOND / 2);
     hd_stream_close(client);
     hd_stream_close(server);
     pair_close(&pair);
