@@ -5,7 +5,7 @@
 .PHONY: bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 prepare: ## install what this machine lacks (packages, JDK 8)
 	@ci/prepare

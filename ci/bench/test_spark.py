@@ -89,9 +89,9 @@ class SparkTest(unittest.TestCase):
     def test_workloads_are_run_by_more_applications_unless_it_is_said_how_many(self):
         default = argparse.Namespace(applications=None, rounds=None)
         self.assertEqual(["--applications", "2", "--rounds", "3"], spark.repeats_of("2 GB", default))
-        self.assertEqual(["--applications", "5", "--rounds", "2"], spark.repeats_of("workloads", default))
+        self.assertEqual(["--applications", "6", "--rounds", "2"], spark.repeats_of("workloads", default))
         asked = argparse.Namespace(applications=None, rounds=1)
-        self.assertEqual(["--applications", "5", "--rounds", "1"], spark.repeats_of("workloads", asked))
+        self.assertEqual(["--applications", "6", "--rounds", "1"], spark.repeats_of("workloads", asked))
 
     def test_what_there_is_no_memory_for_is_left_out_and_named(self):
         runs, left_out = spark.passes([], 16000)
