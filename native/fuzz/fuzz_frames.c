@@ -13,9 +13,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int swallow(struct hd_ep *ep, const struct hd_frame *frame, const void *payload)
+static int swallow(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner)
 {
-    (void)ep, (void)frame, (void)payload;
+    (void)ep, (void)frame, (void)payload, (void)owner;
     return 0;
 }
 

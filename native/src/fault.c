@@ -203,7 +203,7 @@ static void turn_a_bit(uint64_t *random, struct hd_frame *frame, unsigned char *
         payload[byte - sizeof(*frame)] ^= mask;
 }
 
-static int fault_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
+static int fault_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload, hd_buf *owner)
 {
     struct fault_ep *ep = of(base);
     if (ep->dropped || STRIKES(ep, drop)) {
@@ -213,12 +213,12 @@ static int fault_send(struct hd_ep *base, const struct hd_frame *frame, const vo
     if (STRIKES(ep, slow))
         return -EAGAIN;
     if (!STRIKES(ep, corrupt))
-        return ep->inner->ops->send(ep->inner, frame, payload);
+        return ep->inner->ops->send(ep->inner, frame, payload, owner);
     struct hd_frame bad = *frame;
     if (frame->length)
         memcpy(ep->scratch, payload, frame->length);
     turn_a_bit(&ep->random, &bad, ep->scratch);
-    return ep->inner->ops->send(ep->inner, &bad, ep->scratch);
+    return ep->inner->ops->send(ep->inner, &bad, ep->scratch, NULL);
 }
 
 static int fault_rma(struct hd_ep *base, const struct hd_rma *rma, bool put)

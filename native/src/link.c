@@ -263,8 +263,8 @@ const char *hd_link_transport(hd_link *link)
 
 /* ---- sending ---- */
 
-int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
-                 size_t length)
+int hd_link_post_from(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                      size_t length, hd_buf *owner)
 {
     if (!hd_link_usable(link))
         return -ECONNRESET;
@@ -279,7 +279,7 @@ int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uin
                              .arg = arg};
     if (link->checksum)
         frame.checksum = hd_frame_checksum(&frame, payload);
-    int err = link->ep->ops->send(link->ep, &frame, payload);
+    int err = link->ep->ops->send(link->ep, &frame, payload, owner);
     if (err == -EAGAIN) {
         hd_comm_hurry(link); /* nobody may tell us when there is room again */
         return err;

@@ -263,9 +263,15 @@ bool hd_link_open_for_more(struct hd_link *link);
 /* Tears down what is left of a link that is down. @return true if the endpoint is gone. */
 bool hd_link_reap(struct hd_link *link);
 
-/* Sends a frame now. @return -EAGAIN without credits or room; -ECONNRESET, with the link doomed. */
-int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
-                 size_t length);
+/* Sends a frame now. `owner`: NULL, or a buffer around the payload that nobody changes before the peer has it.
+ * @return -EAGAIN without credits or room; -ECONNRESET, with the link doomed. */
+int hd_link_post_from(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
+                      size_t length, hd_buf *owner);
+static inline int hd_link_post(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg,
+                               const void *payload, size_t length)
+{
+    return hd_link_post_from(link, type, id, arg, payload, length, NULL);
+}
 /* Sends a frame now or as soon as there are credits; at most HD_CAUSE_MAX bytes of payload. */
 void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
                      size_t length);

@@ -53,7 +53,7 @@ void hd_ring_attach(struct hd_ring_ep *ep, void *segment, bool is_client, const 
 bool hd_ring_peer_closed(const struct hd_ring_ep *ep);
 
 /* Operations for tables of transports. */
-int hd_ring_send(struct hd_ep *ep, const struct hd_frame *frame, const void *payload);
+int hd_ring_send(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 int hd_ring_progress(struct hd_ep *ep, int budget);
 bool hd_ring_pending(struct hd_ep *ep);
 void hd_ring_wait(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);

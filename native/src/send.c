@@ -35,6 +35,7 @@ static int sendable(struct hd_stream *stream, size_t length, bool eager)
 struct sending {
     size_t length;
     bool eager;
+    hd_buf *owner; /* of what is sent, NULL if it is not in a buffer */
 };
 
 static int wait_sendable(struct hd_stream *stream, void *arg)
@@ -57,7 +58,7 @@ static int check_length(struct hd_stream *stream, size_t length)
 /* Under the lock: waits until the message may go. */
 static int await_send(struct hd_stream *stream, size_t length, bool eager, struct hd_patience *patience)
 {
-    struct sending s = {length, eager};
+    struct sending s = {.length = length, .eager = eager};
     int ready = sendable(stream, length, eager);
     if (ready > 0)
         return 0;
@@ -82,7 +83,7 @@ static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, ui
     for (;;) {
         int err = await_send(stream, s->length, s->eager, patience);
         if (!err)
-            err = hd_link_post(stream->link, type, stream->id, arg, payload, length);
+            err = hd_link_post_from(stream->link, type, stream->id, arg, payload, length, s->owner);
         if (err == -ECONNRESET && hd_stream_is_lost(stream))
             return hd_stream_failure(stream);
         if (err != -EAGAIN)
@@ -111,20 +112,20 @@ static inline bool free_to_go(const struct hd_stream *stream)
 
 /* Not at once: out of the way of those that can. */
 static __attribute__((noinline)) int send_later(struct hd_stream *stream, const void *data, size_t length,
-                                                int64_t timeout)
+                                                hd_buf *owner, int64_t timeout)
 {
-    struct sending s = {length, true};
+    struct sending s = {length, true, owner};
     struct hd_patience patience = hd_patience(timeout);
     return post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, &patience);
 }
 
-static inline int send_eager(struct hd_stream *stream, const void *data, size_t length, int64_t timeout)
+static inline int send_eager(struct hd_stream *stream, const void *data, size_t length, hd_buf *owner, int64_t timeout)
 {
     struct hd_link *link = stream->link;
     hd_link_lock(link);
-    int err = free_to_go(stream) ? hd_link_post(link, HD_FRAME_DATA, stream->id, 0, data, length) : -EAGAIN;
+    int err = free_to_go(stream) ? hd_link_post_from(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
     if (err)
-        err = send_later(stream, data, length, timeout);
+        err = send_later(stream, data, length, owner, timeout);
     if (!err) {
         stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
         link->tally.messages_eager++;
@@ -141,7 +142,7 @@ static int wish_of(const struct hd_stream *stream, size_t length)
 static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
-    struct sending s = {length, false};
+    struct sending s = {.length = length};
     struct hd_rts rts;
     hd_link_lock(link);
     int err = await_send(stream, length, false, patience);
@@ -256,7 +257,7 @@ int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, in
     if (err)
         return err;
     if (length <= stream->link->eager_max)
-        return send_eager(stream, buf->data + offset, length, timeout);
+        return send_eager(stream, buf->data + offset, length, buf, timeout);
     struct hd_patience patience = hd_patience(timeout);
     return send_rndv(stream, buf, offset, length, &patience);
 }
@@ -268,7 +269,7 @@ int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
     if (err)
         return err;
     if (length <= stream->link->eager_max)
-        return send_eager(stream, data, length, timeout);
+        return send_eager(stream, data, length, NULL, timeout);
     struct hd_patience patience = hd_patience(timeout);
     hd_buf *buf;
     err = get_memory(stream, length, &patience, &buf);

@@ -105,9 +105,9 @@ static int locate_unsupported(struct hd_ep *ep, hd_buf *buf, size_t offset, uint
     return unsupported("remote memory access");
 }
 
-static int send_unsupported(struct hd_ep *ep, const struct hd_frame *frame, const void *payload)
+static int send_unsupported(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner)
 {
-    (void)ep, (void)frame, (void)payload;
+    (void)ep, (void)frame, (void)payload, (void)owner;
     return unsupported("send");
 }
 

@@ -105,8 +105,9 @@ struct hd_transport_ops {
      */
     int (*locate)(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address);
 
-    /* 0; -EAGAIN: no room now; other errors: the link is lost. */
-    int (*send)(struct hd_ep *ep, const struct hd_frame *frame, const void *payload);
+    /* 0; -EAGAIN: no room now; other errors: the link is lost. `owner`, if not NULL, is a buffer around the payload
+     * whose bytes nobody changes before the peer has them: it may be sent from, with a reference until that is over. */
+    int (*send)(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner);
     /* With HD_CAP_SYNC: 0 or an error. Else 0: sink.done() follows; -EAGAIN: later. */
     int (*get)(struct hd_ep *ep, const struct hd_rma *rma);
     int (*put)(struct hd_ep *ep, const struct hd_rma *rma);

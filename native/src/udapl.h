@@ -248,7 +248,7 @@ DAT_RETURN udapl_post_farewell(struct udapl_ep *ep);
 DAT_RETURN udapl_post_slot(struct udapl_ep *ep, uint32_t slot);
 
 int udapl_locate(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address);
-int udapl_send(struct hd_ep *ep, const struct hd_frame *frame, const void *payload);
+int udapl_send(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 int udapl_get(struct hd_ep *ep, const struct hd_rma *rma);
 int udapl_put(struct hd_ep *ep, const struct hd_rma *rma);
 int udapl_progress(struct hd_ep *ep, int budget);

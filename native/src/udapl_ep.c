@@ -96,8 +96,9 @@ static void note_frame(struct udapl_ep *ep, const struct hd_frame *frame, bool b
     udapl_packed(&ep->framing, frame, bare);
 }
 
-int udapl_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
+int udapl_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload, hd_buf *owner)
 {
+    (void)owner; /* each frame has a header in front of it, in one piece */
     struct udapl_ep *ep = udapl_ep_of(base);
     int err = check_up(ep);
     if (err)

@@ -4,8 +4,9 @@
  * Traffic over verbs.
  *
  * Frames are copied into a registered ring (or into the work request, if the device takes data inline), so send() keeps
- * nothing of its caller's. Completions of one queue pair come in order; only every few sends ask for one, which frees
- * all before it. Reads and writes of memory each ask for one.
+ * nothing of its caller's; large ones are sent from the buffer that they are in. Completions of one queue pair come in
+ * order; only every few sends ask for one, which frees all before it. Reads and writes of memory each ask for one, and
+ * what is sent from a buffer, which would be kept else until more is sent.
  *
  * A completion that pending() found stays in ep->wcs until progress() takes it. The queue is polled by one thread at a
  * time, so the order is kept.
@@ -13,7 +14,6 @@
 
 #include "verbs.h"
 
-#include <arpa/inet.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,6 @@
 
 #define SHORTAGE_NAP ((int64_t)1000000) /* how soon to look for memory again */
 #define RING_STEP    64                 /* frames in the send ring begin at multiples of it */
-#define LEND_MIN     1024               /* frames from this size on may go up in the buffer they came in */
 
 static struct verbs_ep *of(struct hd_ep *ep)
 {
@@ -160,6 +159,8 @@ static void retire_one(struct verbs_ep *ep, bool upcall, int status)
     struct verbs_tx *tx = &ep->tx[ep->tx_done & ep->tx_mask];
     ep->tx_done++;
     ep->ring_head = tx->ring_end;
+    hd_buf_unref(tx->buf);
+    tx->buf = NULL;
     switch (tx->kind) {
     case VERBS_TX_FRAME:
         ep->frames--;
@@ -193,34 +194,6 @@ static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
     if (ep->tx_done == ep->tx_posted) /* nothing under way: back to where the ring is warm */
         ep->ring_head = ep->ring_tail = 0;
     return 0;
-}
-
-/* ---- frames without a header ---- */
-
-/* An ordinary message's header is known to the receiver but for credits and stream, which fit the 32 bits that a send
- * can carry aside. Then the payload goes alone: at the sizes that fill packets exactly, a header costs a packet. */
-#define SHORT_ID_BITS 20
-
-static bool fits_immediate(const struct verbs_ep *ep, const struct hd_frame *frame)
-{
-    uint64_t zero = frame->flags | frame->checksum | frame->reserved | frame->arg;
-    return frame->type == HD_FRAME_DATA && frame->length && frame->sequence == ep->tx_count && !zero &&
-           frame->id < 1U << SHORT_ID_BITS && frame->credits < 1U << (32 - SHORT_ID_BITS);
-}
-
-static uint32_t to_immediate(const struct hd_frame *frame)
-{
-    return htonl((uint32_t)frame->credits << SHORT_ID_BITS | frame->id);
-}
-
-static void from_immediate(const struct verbs_ep *ep, const struct ibv_wc *wc, struct hd_frame *frame)
-{
-    uint32_t both = ntohl(wc->imm_data);
-    *frame = (struct hd_frame){.type = HD_FRAME_DATA,
-                               .credits = (uint16_t)(both >> SHORT_ID_BITS),
-                               .length = wc->byte_len,
-                               .id = both & ((1U << SHORT_ID_BITS) - 1),
-                               .sequence = ep->rx_count};
 }
 
 /* ---- frames that arrive ---- */
@@ -260,14 +233,15 @@ static int give_held(struct verbs_ep *ep)
     return count;
 }
 
-/* What takes the buffer's place if it is handed up, or NULL: then the frame is copied. Small frames are: they would tie
- * up too much memory. Frames of middling size go up while what went up last has come back, so that a reader that keeps
- * up spares the copy and one that does not holds one large buffer, not many. */
-static hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, size_t length)
+/* What takes the buffer's place if it is handed up, or NULL: then the frame is copied. A message that fills most of its
+ * buffer always goes up in it. Smaller ones would tie up too much memory: they go up while what went up last has come
+ * back, so that a reader that keeps up spares the copy and one that does not holds one large buffer, not many. Nobody
+ * keeps what other frames carry. */
+static hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, const struct hd_frame *frame)
 {
-    if (rx->own || length < LEND_MIN)
+    if (rx->own || frame->type != HD_FRAME_DATA || frame->length == 0)
         return NULL;
-    if (length >= rx->buf->capacity / 2)
+    if (frame->length >= rx->buf->capacity / 2)
         return hd_verbs_pool_spare(ep->dev);
     return hd_verbs_pool_lend(ep->dev, &ep->lent);
 }
@@ -277,7 +251,7 @@ static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *p
 {
     if (ep->held_first)
         return hold(ep, frame, payload);
-    hd_buf *spare = spare_for(ep, rx, frame->length);
+    hd_buf *spare = spare_for(ep, rx, frame);
     int err = ep->base.sink.frame(ep->base.sink.arg, frame, payload, spare ? rx->buf : NULL);
     if (err == -ENOBUFS)
         err = hold(ep, frame, payload);
@@ -290,26 +264,17 @@ static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *p
 
 static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
 {
-    uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG);
+    uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG), immediate = ntohl(wc->imm_data);
+    const uint32_t *word = wc->wc_flags & IBV_WC_WITH_IMM ? &immediate : NULL;
     struct verbs_rx *rx = &ep->pool->entries[index];
-    const char *payload = rx->at;
     struct hd_frame frame;
-    size_t head = 0;
-    int err;
-    if (wc->wc_flags & IBV_WC_WITH_IMM) {
-        from_immediate(ep, wc, &frame);
-    } else {
-        head = sizeof(frame);
-        memcpy(&frame, payload, head);
-    }
-    if (wc->byte_len < head || frame.length > ep->base.frame_rx || wc->byte_len != head + frame.length) {
-        err = hd_error(-EPROTO, "a frame of %u bytes has an impossible length", wc->byte_len);
-    } else if (frame.type == VERBS_BYE) {
+    int head = verbs_unpack(&ep->framing, word, rx->at, wc->byte_len, ep->base.frame_rx, &frame);
+    int err = head < 0 ? head : 0;
+    if (head > 0 && frame.type == VERBS_BYE) {
         atomic_store(&ep->peer_closed, true);
-        err = 0;
-    } else {
-        ep->rx_count++;
-        err = give(ep, &frame, payload + head, rx);
+    } else if (!err) {
+        verbs_received(&ep->framing, word);
+        err = give(ep, &frame, rx->at + head, rx);
     }
     repost_later(ep, index);
     return err;
@@ -379,7 +344,7 @@ void hd_verbs_discard(struct verbs_ep *ep)
 
 /* ---- sending ---- */
 
-static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_tx_kind kind, uint64_t cookie)
+static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, struct verbs_tx tx)
 {
     struct ibv_send_wr *bad;
     wr->wr_id = ep->tx_posted;
@@ -388,7 +353,12 @@ static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, enum verbs_t
         return -EAGAIN;
     if (err)
         return hd_error(-ECONNRESET, "verbs device %s does not take work: %s", ep->dev->name, strerror(err));
-    ep->tx[ep->tx_posted & ep->tx_mask] = (struct verbs_tx){kind, ep->ring_tail, cookie};
+    tx.ring_end = ep->ring_tail;
+    if (tx.buf) {
+        hd_buf_ref(tx.buf);
+        hd_count(ep->dev->device->stats, messages_zero_copy, 1);
+    }
+    ep->tx[ep->tx_posted & ep->tx_mask] = tx;
     ep->tx_posted++;
     return 0;
 }
@@ -435,61 +405,74 @@ static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const 
     return at;
 }
 
-static inline int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload,
+/* Inside the work request. @return how many pieces */
+static int from_here(const struct hd_frame *frame, const void *payload, size_t head, struct ibv_sge *sge)
+{
+    int count = 0;
+    if (head)
+        sge[count++] = (struct ibv_sge){.addr = (uintptr_t)frame, .length = (uint32_t)head};
+    if (frame->length)
+        sge[count++] = (struct ibv_sge){.addr = (uintptr_t)payload, .length = frame->length};
+    return count;
+}
+
+static inline int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner,
                              enum verbs_tx_kind kind)
 {
-    bool alone = fits_immediate(ep, frame);
-    size_t head = alone ? 0 : sizeof(*frame), size = head + frame->length, room = hd_align(size, RING_STEP);
+    uint32_t word;
+    enum verbs_form form = verbs_form(&ep->framing, frame, &word);
+    size_t head = form == VERBS_FORM_WHOLE ? sizeof(*frame) : 0, size = head + frame->length;
+    size_t room = hd_align(size, RING_STEP);
+    bool fits = size <= ep->inline_max;
+    bool in_place = owner && !fits && !head && size >= ep->zcopy_min && hd_verbs_reaches(ep->dev, owner);
+    bool report = kind == VERBS_TX_BYE || in_place || wants_report(ep, room);
     struct ibv_sge sge[2];
     struct ibv_send_wr wr; /* what a send does not use of it is not set */
     wr.next = NULL;
     wr.sg_list = sge;
     wr.num_sge = 1;
-    wr.opcode = alone ? IBV_WR_SEND_WITH_IMM : IBV_WR_SEND;
-    wr.imm_data = alone ? to_immediate(frame) : 0;
+    wr.opcode = form == VERBS_FORM_BARE ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+    wr.imm_data = htonl(word);
+    wr.send_flags = (fits ? IBV_SEND_INLINE : 0) | (report ? IBV_SEND_SIGNALED : 0);
     uint64_t before = ep->ring_tail;
-    if (size > ep->inline_max) {
+    if (fits) {
+        wr.num_sge = from_here(frame, payload, head, sge);
+    } else if (in_place) {
+        sge[0] = (struct ibv_sge){
+            .addr = (uintptr_t)payload, .length = frame->length, .lkey = hd_verbs_key_of(ep->dev, owner)};
+    } else {
         char *at = into_ring(ep, frame, payload, head);
         if (!at)
             return -EAGAIN;
-        wr.send_flags = 0;
         sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_mr->lkey};
-    } else {
-        wr.send_flags = IBV_SEND_INLINE;
-        sge[0] = (struct ibv_sge){.addr = (uintptr_t)frame, .length = sizeof(*frame)};
-        sge[!alone] = (struct ibv_sge){.addr = (uintptr_t)payload, .length = frame->length};
-        wr.num_sge = alone || !frame->length ? 1 : 2;
     }
-    bool report = kind == VERBS_TX_BYE || wants_report(ep, room);
-    if (report)
-        wr.send_flags |= IBV_SEND_SIGNALED;
-    int err = post(ep, &wr, kind, 0);
+    int err = post(ep, &wr, (struct verbs_tx){.kind = kind, .buf = in_place ? owner : NULL});
     if (err) {
         ep->ring_tail = before;
         return err;
     }
     ep->frames++;
-    ep->tx_count++;
+    verbs_sent(&ep->framing, form, word);
     ep->silent = report ? 0 : ep->silent + 1;
     ep->silent_bytes = report ? 0 : ep->silent_bytes + room;
     return 0;
 }
 
-static int verbs_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload)
+static int verbs_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload, hd_buf *owner)
 {
     struct verbs_ep *ep = of(base);
     if (!usable(ep))
         return unusable(ep);
     if (ep->frames >= ep->frames_max)
         return -EAGAIN;
-    return send_frame(ep, frame, payload, VERBS_TX_FRAME);
+    return send_frame(ep, frame, payload, owner, VERBS_TX_FRAME);
 }
 
 int hd_verbs_post_bye(struct verbs_ep *ep)
 {
     struct hd_frame bye = {.type = VERBS_BYE};
     hd_verbs_discard(ep);
-    return send_frame(ep, &bye, NULL, VERBS_TX_BYE);
+    return send_frame(ep, &bye, NULL, NULL, VERBS_TX_BYE);
 }
 
 /* ---- memory of the peer ---- */
@@ -497,7 +480,7 @@ int hd_verbs_post_bye(struct verbs_ep *ep)
 static int verbs_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address)
 {
     unsigned index = base->device->index;
-    if (!buf->slab->device[index].registered)
+    if (!hd_verbs_reaches(of(base)->dev, buf))
         return -EOPNOTSUPP;
     *key = buf->slab->device[index].key;
     *address = (uint64_t)(uintptr_t)(buf->base + offset);
@@ -506,10 +489,9 @@ static int verbs_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t
 
 static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool read)
 {
-    unsigned index = ep->base.device->index;
     if (!usable(ep))
         return unusable(ep);
-    if (!rma->buf->slab->device[index].registered)
+    if (!hd_verbs_reaches(ep->dev, rma->buf))
         return hd_error(-EOPNOTSUPP, "this buffer's memory is not registered with verbs device %s", ep->dev->name);
     if (rma->key > UINT32_MAX)
         return hd_error(-EPROTO, "the peer named memory by an impossible key");
@@ -517,13 +499,13 @@ static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool rea
         return -EAGAIN;
     struct ibv_sge sge = {.addr = (uintptr_t)(rma->buf->base + rma->offset),
                           .length = (uint32_t)rma->length,
-                          .lkey = ((struct ibv_mr *)rma->buf->slab->device[index].handle)->lkey};
+                          .lkey = hd_verbs_key_of(ep->dev, rma->buf)};
     struct ibv_send_wr wr = {.sg_list = &sge,
                              .num_sge = 1,
                              .opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
                              .send_flags = IBV_SEND_SIGNALED,
                              .wr.rdma = {.remote_addr = rma->address, .rkey = (uint32_t)rma->key}};
-    int err = post(ep, &wr, read ? VERBS_TX_READ : VERBS_TX_WRITE, rma->cookie);
+    int err = post(ep, &wr, (struct verbs_tx){.kind = read ? VERBS_TX_READ : VERBS_TX_WRITE, .cookie = rma->cookie});
     if (err)
         return err;
     ep->silent = 0; /* this one is reported, so those before it are too */

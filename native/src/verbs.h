@@ -9,6 +9,7 @@
  *   verbs_device.c    device, port and GID; registration; what a peer must know; asynchronous events
  *   verbs_receive.c   the shared receive queue and its buffers
  *   verbs_connect.c   endpoints: set-up and end
+ *   verbs_frame.h     what a frame looks like on the wire
  *   verbs.c           traffic and waiting
  *
  * An endpoint is a queue pair with a completion queue of its own. One completion queue for all would cost fewer
@@ -23,6 +24,7 @@
 
 #include "lock.h"
 #include "transport.h"
+#include "verbs_frame.h"
 
 /* verbs.h turns these into inline functions that need newer symbols than we ask for. */
 #undef ibv_reg_mr
@@ -109,6 +111,16 @@ int hd_verbs_look_at_port(struct verbs_device *dev);
 /* Registers memory. @return NULL with hd_last_error() set. */
 struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access);
 
+/* Whether the device can reach a buffer, and by what key. */
+static inline bool hd_verbs_reaches(const struct verbs_device *dev, const hd_buf *buf)
+{
+    return buf->slab->device[dev->device->index].registered;
+}
+static inline uint32_t hd_verbs_key_of(const struct verbs_device *dev, const hd_buf *buf)
+{
+    return ((struct ibv_mr *)buf->slab->device[dev->device->index].handle)->lkey;
+}
+
 /* ---- receiving ---- */
 
 struct verbs_rx {
@@ -162,6 +174,7 @@ struct verbs_tx {
     enum verbs_tx_kind kind;
     uint64_t ring_end; /* the ring is free up to here when this is done */
     uint64_t cookie;
+    hd_buf *buf; /* a reference to what a frame is sent from, NULL for the ring */
 };
 
 /* A frame for which there was no memory; a copy, so that the receive buffers stay in turn for other links. */
@@ -206,10 +219,11 @@ struct verbs_ep {
     uint64_t tx_mask; /* sizes of ring and tx are powers of two: dividing costs more than all the rest */
     uint64_t tx_posted, tx_done;
     uint32_t frames, reads, writes; /* under way */
-    uint32_t tx_count, rx_count;    /* frames ever: the sequence of those that go without a header */
-    uint32_t silent, report_every;  /* frames since the last one that will be reported; at most so many */
+    struct verbs_framing framing;
+    uint32_t silent, report_every; /* frames since the last one that will be reported; at most so many */
     size_t silent_bytes;
     uint32_t inline_max;
+    size_t zcopy_min; /* least payload that is sent from its own buffer */
 
     /* completions that were taken from the queue */
     struct hd_lock cq_lock;

@@ -20,7 +20,7 @@
 
 #include "verbs.h"
 
-#define ADDRESS_VERSION 1
+#define ADDRESS_VERSION 2
 #define SPARE_FRAMES    8                    /* frames that need no credit, the last one */
 #define LINGER          ((int64_t)500000000) /* for what was sent before the end to arrive */
 #define DRAIN           20                   /* milliseconds for an ended queue pair to give its buffers back */
@@ -106,6 +106,8 @@ static int open_queue_pair(struct verbs_ep *ep)
         return hd_error(-errno, "verbs device %s gives no queue pair for %u sends: %s", dev->name, ep->tx_depth,
                         strerror(errno));
     ep->inline_max = init.cap.max_inline_data;
+    ep->zcopy_min = (size_t)dev->device->conf->verbs_zcopy_threshold;
+    ep->framing = VERBS_FRAMING;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .port_num = dev->port,
                                .qp_access_flags = dev->device->conf->verbs_remote_access
@@ -331,6 +333,11 @@ static void kill_queue_pair(struct verbs_ep *ep)
     ep->dev->api->destroy_qp(ep->qp);
     ep->qp = NULL;
     hd_verbs_discard(ep);
+    for (uint64_t i = ep->tx_done; i < ep->tx_posted; i++) { /* the adapter will not say so any more */
+        struct verbs_tx *tx = &ep->tx[i & ep->tx_mask];
+        hd_buf_unref(tx->buf);
+        tx->buf = NULL;
+    }
 }
 
 void hd_verbs_ep_close(struct hd_ep *base)

@@ -35,16 +35,6 @@ static void count_as_waiting(struct verbs_device *dev, const hd_buf *buf, bool w
     hd_count(dev->device->stats, memory_receive, waiting ? n : -n);
 }
 
-static bool registered(struct verbs_device *dev, const hd_buf *buf)
-{
-    return buf->slab->device[dev->device->index].registered;
-}
-
-static uint32_t key_of(struct verbs_device *dev, const hd_buf *buf)
-{
-    return ((struct ibv_mr *)buf->slab->device[dev->device->index].handle)->lkey;
-}
-
 /* Buffers of one size lie so that the same bytes of all of them fall on few lines of a cache: there is room in them to
  * spread that. */
 static size_t spread(const struct verbs_device *dev, const hd_buf *buf, uint32_t index)
@@ -59,8 +49,8 @@ static int rx_init(struct verbs_device *dev, struct verbs_rx *rx, uint32_t index
     if (err)
         return err;
     rx->at = rx->buf->base;
-    if (registered(dev, rx->buf)) {
-        rx->lkey = key_of(dev, rx->buf);
+    if (hd_verbs_reaches(dev, rx->buf)) {
+        rx->lkey = hd_verbs_key_of(dev, rx->buf);
         rx->at += spread(dev, rx->buf, index);
     } else { /* the slab could not be, but so little may */
         rx->own = hd_verbs_register(dev, rx->buf->base, buffer_size(dev), IBV_ACCESS_LOCAL_WRITE);
@@ -202,7 +192,7 @@ hd_buf *hd_verbs_pool_spare(struct verbs_device *dev)
     hd_buf *buf;
     if (hd_arena_alloc(dev->device->arena, buffer_size(dev), &buf))
         return NULL;
-    if (registered(dev, buf))
+    if (hd_verbs_reaches(dev, buf))
         return buf;
     hd_buf_unref(buf);
     return NULL;
@@ -224,7 +214,7 @@ void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **
     if (atomic_load_explicit(&away->refs, memory_order_acquire) == 1) /* nobody kept it */
         return;
     rx->at = back->base + (rx->at - away->base); /* both are of one size */
-    rx->lkey = key_of(dev, back);
+    rx->lkey = hd_verbs_key_of(dev, back);
     rx->buf = back;
     *lent = away;
 }
@@ -255,5 +245,5 @@ void hd_verbs_pool_handed(struct verbs_device *dev, struct verbs_rx *rx, hd_buf 
     rx->at = spare->base + (rx->at - rx->buf->base); /* both are of one size */
     hd_buf_unref(rx->buf);
     rx->buf = spare;
-    rx->lkey = key_of(dev, spare);
+    rx->lkey = hd_verbs_key_of(dev, spare);
 }

@@ -51,7 +51,7 @@ static int send_one(struct rings *r, uint32_t id, size_t length)
 {
     struct hd_frame frame = {.type = HD_FRAME_DATA, .id = id, .length = (uint32_t)length};
     fill(r->data, length, id);
-    return hd_ring_send(&r->client.base, &frame, r->data);
+    return hd_ring_send(&r->client.base, &frame, r->data, NULL);
 }
 
 static void frames_come_out_as_they_went_in(void **state)

@@ -88,19 +88,24 @@ static void receive_buffers_leave_half_of_the_memory(void **state)
     pair_close(&pair);
 }
 
-static hd_buf *sent_and_taken(hd_stream *from, hd_stream *to, char content)
+static hd_buf *sent_and_taken_of(hd_stream *from, hd_stream *to, char content, size_t length)
 {
     char bytes[4096];
     hd_buf *msg;
-    memset(bytes, content, sizeof(bytes));
-    assert_ok(hd_send(from, bytes, sizeof(bytes), PATIENCE));
+    memset(bytes, content, length);
+    assert_ok(hd_send(from, bytes, length, PATIENCE));
     assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
-    assert_int_equal(hd_buf_length(msg), sizeof(bytes));
-    assert_memory_equal(hd_buf_data(msg), bytes, sizeof(bytes));
+    assert_int_equal(hd_buf_length(msg), length);
+    assert_memory_equal(hd_buf_data(msg), bytes, length);
     return msg;
 }
 
-/* A message of middling size comes in the buffer that the device wrote, but one link ties up one such buffer only. */
+static hd_buf *sent_and_taken(hd_stream *from, hd_stream *to, char content)
+{
+    return sent_and_taken_of(from, to, content, 4096);
+}
+
+/* A message comes in the buffer that the device wrote, however small, but one link ties up one such buffer only. */
 static void one_receive_buffer_is_lent_at_a_time(void **state)
 {
     (void)state;
@@ -116,6 +121,9 @@ static void one_receive_buffer_is_lent_at_a_time(void **state)
     for (int i = 0; i < 4096; i++)
         assert_int_equal(((char *)hd_buf_data(first))[i], 1);
     hd_buf_unref(first);
+    hd_buf *small = sent_and_taken_of(client, server, 4, 1);
+    assert_true(hd_buf_capacity(small) > 16384);
+    hd_buf_unref(small);
     hd_buf *third = sent_and_taken(client, server, 3);
     assert_true(hd_buf_capacity(third) > 16384);
     hd_stream_close(client);
@@ -140,6 +148,41 @@ static void an_idle_link_has_no_buffer_lent(void **state)
     await_counter(pair.b, "memory.receive.now", at_first);
     hd_stream_close(client);
     hd_stream_close(server);
+    pair_close(&pair);
+}
+
+/* From verbs.zcopy.threshold on a buffer's message leaves it without a copy, and the buffer comes back without more
+ * being sent. Half of them have other credits or another stream than the last, which is said beside the bytes. */
+static void large_messages_leave_their_buffer_without_a_copy(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server, *other_client, *other_server;
+    pair_open(&pair, (const char *const[]){"verbs.zcopy.threshold=2k", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    pair_stream(&pair, NULL, &other_client, &other_server);
+    static const size_t lengths[] = {1, 2047, 2048, 4096, 16384};
+    uint64_t sent = 0;
+    for (unsigned i = 0; i < 200; i++) {
+        size_t length = lengths[i % 5];
+        hd_buf *buf, *msg;
+        assert_ok(hd_buf_alloc(pair.a, length + 7, &buf));
+        fill((char *)hd_buf_data(buf) + 7, length, i);
+        bool other = i % 4 == 3;
+        assert_ok(hd_send_buf(other ? other_client : client, buf, 7, length, PATIENCE));
+        hd_buf_unref(buf);
+        assert_int_equal(hd_recv(other ? other_server : server, &msg, PATIENCE), 0);
+        assert_int_equal(hd_buf_length(msg), length);
+        assert_true(filled(hd_buf_data(msg), length, i));
+        hd_buf_unref(msg);
+        sent += length >= 2048;
+        assert_int_equal(counter(pair.a, "messages.zero.copy"), sent);
+    }
+    await_counter(pair.a, "memory.used.now", 0);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    hd_stream_close(other_client);
+    hd_stream_close(other_server);
     pair_close(&pair);
 }
 
@@ -317,6 +360,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
         cmocka_unit_test(one_receive_buffer_is_lent_at_a_time),
         cmocka_unit_test(an_idle_link_has_no_buffer_lent),
+        cmocka_unit_test(large_messages_leave_their_buffer_without_a_copy),
         cmocka_unit_test(without_remote_access_everything_is_copied),
         cmocka_unit_test(little_locked_memory_means_copies),
         cmocka_unit_test(no_locked_memory_is_said_at_the_start),

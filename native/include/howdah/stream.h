@@ -48,8 +48,9 @@ HD_API int hd_stream_configure(hd_stream *stream, const struct hd_stream_params 
  * copied, and if memory.limit leaves no room for that, waits for some. @return -ENOBUFS: there never will be. */
 HD_API int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout);
 
-/** Sends `length` bytes of a buffer from `offset` as one message without copying large ones. Takes a reference of its
- *  own; once hd_buf_unref() by the caller leaves none, the buffer is reused after the peer has the bytes. */
+/** Sends `length` bytes of a buffer from `offset` as one message without copying large ones. They must stay as they
+ *  are until the peer has them. Takes a reference of its own; once hd_buf_unref() by the caller leaves none, the buffer
+ *  is reused after the peer has the bytes. */
 HD_API int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout);
 
 /** Takes the next message; the buffer is the caller's to release. @return 0, or 1 at the peer's end of the stream

@@ -13,6 +13,7 @@ public enum Counter {
   BYTES_SENT("bytes.sent"),
   BYTES_RECEIVED("bytes.received"),
   MESSAGES_EAGER("messages.eager"),
+  MESSAGES_ZERO_COPY("messages.zero.copy"),
   MESSAGES_READ("messages.read"),
   MESSAGES_WRITE("messages.write"),
   MESSAGES_COPY("messages.copy"),

@@ -89,6 +89,12 @@ public enum EngineOption {
   VERBS_REMOTE_ACCESS("hadoop.rdma.verbs.remote.access", "bool", "true", "0 .. 1"),
   /** Frames up to this size, header included, are put into the work request, if the device can. */
   VERBS_INLINE("hadoop.rdma.verbs.inline", "size", "220", "0 .. 4k"),
+  /**
+   * Messages that are in a registered buffer go straight out of it from this size on, and are each reported back;
+   * smaller ones are copied into verbs.send.buffer, like all that are not in such a buffer. From eager.threshold on
+   * nothing is copied anyway.
+   */
+  VERBS_ZCOPY_THRESHOLD("hadoop.rdma.verbs.zcopy.threshold", "size", "16k", "256 .. 1m"),
   /** One in so many sends is reported back by the device. */
   VERBS_SIGNAL_INTERVAL("hadoop.rdma.verbs.signal.interval", "int", "16", "1 .. 256"),
   /** Registered memory of each link for frames on their way out; at least eight frames. */
