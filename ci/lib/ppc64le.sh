@@ -21,7 +21,7 @@ ppc64le_apt() {
 # download_ppc64le PACKAGE...: they and what they depend on, into apt/cache/archives. Interrupted, it goes on where it was.
 download_ppc64le() {
     local state=$PPC64LE_CACHE/apt keyring=/usr/share/keyrings/debian-archive-keyring.gpg mirror suite signed=''
-    mirror=$(debian_mirror 2>/dev/null) || true
+    mirror=$(debian_mirror 2>/dev/null) || true # none: the next line says so, and what needs it is skipped by name
     [ -n "$mirror" ] || unavailable "no Debian archive in this machine's apt sources"
     suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
     [ -n "$suite" ] || unavailable "/etc/os-release does not name Debian's suite"
