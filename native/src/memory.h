@@ -106,6 +106,13 @@ unsigned hd_arena_add_user(struct hd_arena *arena, const struct hd_slab_user *us
 /* Calls `remove` for every slab and forgets the users. */
 void hd_arena_drop_users(struct hd_arena *arena);
 
+/* hd_buf_ref() for one who knows that it has the only reference: then nobody else counts at the same time. */
+static inline hd_buf *hd_buf_ref_mine(hd_buf *buf)
+{
+    atomic_store_explicit(&buf->refs, 2, memory_order_relaxed);
+    return buf;
+}
+
 int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **buf);
 
 /* Whether a buffer of this size can be had once others come back: it fits what the limit leaves besides the slabs that

@@ -92,7 +92,7 @@ int hd_stream_on_data(struct hd_link *link, uint32_t id, const void *payload, si
     }
     hd_buf *buf;
     if (owner) {
-        buf = hd_buf_ref(owner);
+        buf = hd_buf_ref_mine(owner);
         buf->data = (char *)payload;
         buf->length = length;
     } else {

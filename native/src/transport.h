@@ -31,8 +31,9 @@ enum {
 /* Where an endpoint hands what arrives. */
 struct hd_sink {
     /* A frame. The header was copied; the payload is only valid during the call and a hostile peer may change it
-     * meanwhile. `owner`, if not NULL, is a buffer around the payload that may be kept by taking a reference. -ENOBUFS:
-     * not taken, to be given again by a later progress(); other errors end the link. */
+     * meanwhile. `owner`, if not NULL, is a buffer around the payload that may be kept by taking a reference; there
+     * is only one, the transport's. -ENOBUFS: not taken, to be given again by a later progress(); other errors end the
+     * link. */
     int (*frame)(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
     /* A get() or put() ended. */
     void (*done)(void *arg, uint64_t cookie, int status);
