@@ -193,6 +193,39 @@ all_over_engine() {
     grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
 }
 
+# bench_spark OPTION...: small jobs, with all that the processes write in $OUT/bench.
+bench_spark() {
+    exec "$HOWDAH" bench spark --transport shm --jobs GroupBy,Grep --maps 4 --pairs 256 --reducers 4 --scale 0.02 --memory 1024 \
+        --dir "$OUT/bench" "$@"
+}
+
+@test "howdah bench spark measures both sides and writes figures, and leaves no process and no file, interrupted or not" {
+    local pid status=0
+    mkdir "$OUT/bench"
+    (bench_spark --rounds 1 --json "$OUT/figures") >"$OUT/table" 2>"$OUT/log" 3>&-
+    python3 - "$OUT/figures" <<'PY'
+import json, sys
+document = json.load(open(sys.argv[1]))
+sides = {(s["side"], s["job"], s["round"]): s["values"] for s in document["samples"]}
+assert sorted(sides) == [(side, job, 1) for side in ("netty", "ours") for job in ("Grep", "GroupBy")], sides
+assert all(values["seconds"] > 0 for values in sides.values())
+assert sides["ours", "GroupBy", 1]["engineBlocks"] > 0 and sides["ours", "GroupBy", 1]["nettyBlocks"] == 0
+PY
+    grep -q '^GroupBy  *2 ours ' "$OUT/table"
+    [ -z "$(ls "$OUT/bench")" ]
+    bench_spark --executors 1 --rounds 100000 >"$OUT/table" 2>"$OUT/log" 3>&- &
+    pid=$!
+    PIDS+=("$pid")
+    wait_until 120 grep -q '^round 1 of' "$OUT/log"
+    [ -n "$(pgrep -f "$OUT/bench")" ]
+    kill "$pid"
+    wait "$pid" || status=$?
+    [ "$status" -eq 143 ]
+    [ -z "$(ls "$OUT/bench")" ]
+    [ -z "$(pgrep -f "$OUT/bench")" ]
+    [ "$(tail -n 1 "$OUT/log" | cut -c1-5)" = round ]
+}
+
 # soak ARGUMENT...: shuffles under faults, of this seed always the same.
 soak() { python3 "$ROOT/tests/e2e/spark_soak.py" --tree "$TREE" --folder "$OUT" "$@"; }
 

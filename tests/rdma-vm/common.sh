@@ -50,15 +50,15 @@ dapl_server() {
 }
 
 # dapl T|P ARGUMENTS...: a client of dapltest, transactions or performance. Its exit status is 0 even when it could not connect:
-# what it prints decides. A server that does not listen yet rejects it; that is tried again. dapltest posts its first
+# what it prints decides, too. A server that does not listen yet rejects it; that is tried again. dapltest posts its first
 # receives without waiting for the peer's: on a busy machine it now and then loses its own closing message ("DTO problem");
 # that is tried again twice, and said.
 dapl() {
-    local test=$1 output lost=0
+    local test=$1 output status lost=0
     shift
     for _ in {1..20}; do
-        output=$(dapltest -T "$test" -D "$HOWDAH_VM_PROVIDER" -s "$HOWDAH_VM_ADDRESS" "$@" 2>&1) || true
-        if grep -qE '^(Total WQE|raw:)' <<<"$output" && ! grep -qiE 'error|fail|DAT_ABORT' <<<"$output"; then
+        output=$(dapltest -T "$test" -D "$HOWDAH_VM_PROVIDER" -s "$HOWDAH_VM_ADDRESS" "$@" 2>&1) && status=0 || status=$?
+        if [ "$status" -eq 0 ] && grep -qE '^(Total WQE|raw:)' <<<"$output" && ! grep -qiE 'error|fail|DAT_ABORT' <<<"$output"; then
             echo "$output"
             return 0
         fi
@@ -70,6 +70,7 @@ dapl() {
         sleep 0.5
     done
     echo "$output" >&2
+    echo "dapltest ended with $status" >&2
     return 1
 }
 

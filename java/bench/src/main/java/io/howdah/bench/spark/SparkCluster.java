@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** A standalone master and workers of one side, each worker for one executor. For one thread; closed by any. */
+/** A standalone master and workers of one side, each worker for one executor. For one thread; any may close it. */
 final class SparkCluster implements Closeable {
   private static final long PATIENCE_SECONDS = 600;
   static final String DRIVER = "driver";
@@ -33,7 +33,9 @@ final class SparkCluster implements Closeable {
   private final SparkSide side;
   private final int executors;
   private final Path folder;
+  /** In the order of their start; what follows is guarded by this. */
   private final List<Process> daemons = new ArrayList<>();
+  private boolean stopped;
   private String master;
 
   SparkCluster(SparkPlan plan, SparkSide side, int executors) throws IOException {
@@ -65,7 +67,17 @@ final class SparkCluster implements Closeable {
   private void daemon(String name, String main, String... arguments) throws IOException {
     List<String> words = new ArrayList<>(Arrays.asList(side.command("spark-class"), "org.apache.spark.deploy." + main));
     words.addAll(Arrays.asList(arguments));
-    daemons.add(process(words, log(name).toFile()).start());
+    launch(process(words, log(name).toFile()));
+  }
+
+  /** Nothing starts behind the back of whoever stops the cluster. */
+  private synchronized Process launch(ProcessBuilder builder) throws IOException {
+    if (stopped) {
+      throw new BenchException("the benchmark was interrupted");
+    }
+    Process process = builder.start();
+    daemons.add(process);
+    return process;
   }
 
   private ProcessBuilder process(List<String> words, File log) {
@@ -127,9 +139,8 @@ final class SparkCluster implements Closeable {
     words.add(plan.examples.getPath());
     words.add("" + executors);
     words.addAll(plan.arguments());
-    Process driver = process(words, log(DRIVER).toFile()).redirectInput(ProcessBuilder.Redirect.PIPE)
-        .redirectOutput(ProcessBuilder.Redirect.PIPE).start();
-    daemons.add(driver);
+    Process driver = launch(process(words, log(DRIVER).toFile()).redirectInput(ProcessBuilder.Redirect.PIPE)
+        .redirectOutput(ProcessBuilder.Redirect.PIPE));
     SparkApplication application = new SparkApplication(this, driver);
     application.await();
     return application;
@@ -145,7 +156,11 @@ final class SparkCluster implements Closeable {
 
   /** Ends the processes, which end those that they started. */
   void stop() {
-    List<Process> all = new ArrayList<>(daemons);
+    List<Process> all;
+    synchronized (this) {
+      stopped = true;
+      all = new ArrayList<>(daemons);
+    }
     for (int i = all.size() - 1; i >= 0; i--) {
       all.get(i).destroy();
     }

@@ -28,6 +28,8 @@ final class SparkRounds {
   /** The first run of each job, of whichever side. */
   private final Map<String, SparkSample> found = new HashMap<>();
   private final Map<SparkSide, SparkCluster> clusters = new LinkedHashMap<>();
+  /** A signal ends this process. */
+  private boolean ending;
 
   SparkRounds(SparkPlan plan, List<SparkSide> sides, PrintStream progress) {
     this.plan = plan;
@@ -47,7 +49,7 @@ final class SparkRounds {
   }
 
   void run() throws IOException, InterruptedException {
-    Thread atExit = new Thread(this::stop, "end of the clusters");
+    Thread atExit = new Thread(this::end, "end of the clusters");
     Runtime.getRuntime().addShutdownHook(atExit);
     for (int application = 0; application < plan.applications; application++) {
       for (int executors : plan.executors) {
@@ -57,11 +59,23 @@ final class SparkRounds {
     Runtime.getRuntime().removeShutdownHook(atExit);
   }
 
-  private synchronized void stop() {
-    clusters.values().forEach(SparkCluster::stop);
+  /** Whoever interrupts a benchmark does not want to see what its processes left. */
+  private synchronized void end() {
+    ending = true;
+    for (SparkCluster cluster : clusters.values()) {
+      try {
+        cluster.close();
+      } catch (IOException e) {
+        progress.println("cannot remove " + cluster.folder() + ": " + e);
+      }
+    }
+    clusters.clear();
   }
 
   private synchronized SparkCluster cluster(SparkSide side, int executors) throws IOException {
+    if (ending) {
+      throw new BenchException("the benchmark was interrupted");
+    }
     SparkCluster cluster = new SparkCluster(plan, side, executors);
     clusters.put(side, cluster);
     return cluster;
@@ -88,7 +102,10 @@ final class SparkRounds {
     }
   }
 
-  private synchronized void leave(boolean whole) throws IOException {
+  private synchronized void leave(boolean whole) throws IOException, InterruptedException {
+    while (ending) {
+      wait(); // for the end: that the clusters are gone is no failure to be told of
+    }
     for (SparkCluster cluster : clusters.values()) {
       if (whole) {
         cluster.close();
