@@ -252,7 +252,7 @@ static bool faults_wanted(const struct hd_conf *c)
 
 int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **out)
 {
-    struct hd_device *bare;
+    struct hd_device *bare = NULL;
     int err = open_bare(ops, common, NULL, &bare);
     if (err || !faults_wanted(common->conf)) {
         *out = err ? NULL : bare;

@@ -400,7 +400,7 @@ static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const 
         return NULL;
     if (head)
         memcpy(at, frame, sizeof(*frame));
-    if (frame->length)
+    if (payload)
         memcpy(at + head, payload, frame->length);
     return at;
 }
