@@ -308,8 +308,6 @@ static inline void hd_stream_notify(struct hd_stream *stream)
         hd_stream_wake_waiters(stream);
 }
 
-/* A message became ready, or its rendezvous failed to. */
-void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg);
 /* Tells senders that wait for memory that there is some. */
 void hd_stream_retry_memory(struct hd_link *link);
 void hd_stream_start_rndvs(struct hd_stream *stream);

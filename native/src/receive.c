@@ -10,7 +10,7 @@
 
 #define MSGS_KEPT 64 /* on each link */
 
-static struct hd_msg *msg_take(struct hd_link *link)
+static inline struct hd_msg *msg_take(struct hd_link *link)
 {
     struct hd_msg *msg = link->msgs_free;
     if (!msg)
@@ -31,7 +31,7 @@ void hd_msg_give(struct hd_link *link, struct hd_msg *msg)
     link->msgs_free_count++;
 }
 
-static struct hd_msg *append(struct hd_stream *stream, size_t length)
+static inline struct hd_msg *append(struct hd_stream *stream, size_t length)
 {
     struct hd_msg *msg = msg_take(stream->link);
     if (!msg)
@@ -68,7 +68,7 @@ static bool expect(struct hd_link *link, uint32_t id, struct hd_stream **stream,
     return false;
 }
 
-static int take_window(struct hd_stream *stream, size_t length)
+static inline int take_window(struct hd_stream *stream, size_t length)
 {
     if (stream->remote_finished)
         return hd_error(-EPROTO, "a message on stream %u after its end", stream->id);
@@ -211,7 +211,7 @@ int hd_stream_on_reset(struct hd_link *link, uint32_t id, uint64_t error)
 }
 
 /* Gives window back in steps of half a window, so that it costs few frames. */
-static void took(struct hd_stream *stream, size_t bytes)
+static inline void took(struct hd_stream *stream, size_t bytes)
 {
     struct hd_link *link = stream->link;
     stream->rx_taken += (int64_t)bytes;
@@ -223,32 +223,17 @@ static void took(struct hd_stream *stream, size_t bytes)
     stream->rx_taken = 0;
 }
 
-static bool first_is_ready(const struct hd_stream *stream)
-{
-    return stream->rx_first && !stream->rx_first->rndv && !stream->taking;
-}
-
-static int wait_readable(struct hd_stream *stream, void *arg)
-{
-    (void)arg;
-    if (stream->rx_first)
-        return first_is_ready(stream);
-    if (stream->remote_finished)
-        return 1;
-    return hd_stream_is_lost(stream) || stream->remote_error ? hd_stream_failure(stream) : 0;
-}
-
 /* Under the lock: 0 with a message at the front, 1 at the end, or an error. */
-static int await_message(struct hd_stream *stream, struct hd_patience *patience)
+static inline int await_message(struct hd_stream *stream, struct hd_patience *patience)
 {
-    int err = first_is_ready(stream) ? 0 : hd_stream_wait(stream, wait_readable, NULL, patience);
+    int err = hd_stream_first_is_ready(stream) ? 0 : hd_stream_wait_readable(stream, patience);
     if (err == -EAGAIN)
         stream->readable_wanted = true;
     return err ? err : stream->rx_first ? 0 : 1;
 }
 
 /* The first message is used up: its cost goes back, transfers behind it may begin. */
-static void finish_first(struct hd_stream *stream)
+static inline void finish_first(struct hd_stream *stream)
 {
     size_t length = stream->rx_first->length;
     bool rendezvous = stream->rx_first->rendezvous;

@@ -4,6 +4,7 @@
 
 #include <sched.h>
 
+#include "link_path.h"
 #include "stream.h"
 #include "wait.h"
 
@@ -123,7 +124,7 @@ static inline int send_eager(struct hd_stream *stream, const void *data, size_t 
 {
     struct hd_link *link = stream->link;
     hd_link_lock(link);
-    int err = free_to_go(stream) ? hd_link_post_from(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
+    int err = free_to_go(stream) ? hd_link_give(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
     if (err)
         err = send_later(stream, data, length, owner, timeout);
     if (!err) {

@@ -97,25 +97,10 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
 
 /* ---- telling the program ---- */
 
-static void post_readable(struct hd_stream *stream)
+void hd_stream_post_readable(struct hd_stream *stream)
 {
     if (stream->readable_wanted && hd_queue_post(stream->queue, &stream->readable))
         stream->readable_wanted = false;
-}
-
-/* Something to take: a whole message, the end, or an error behind them. */
-static bool readable(const struct hd_stream *stream)
-{
-    if (stream->rx_first)
-        return !stream->rx_first->rndv;
-    return stream->remote_finished || stream->remote_error || hd_stream_is_lost(stream);
-}
-
-void hd_stream_tell_reader(struct hd_stream *stream)
-{
-    hd_stream_notify(stream);
-    if (stream->queue && readable(stream))
-        post_readable(stream);
 }
 
 void hd_stream_tell_writer(struct hd_stream *stream)
@@ -124,13 +109,6 @@ void hd_stream_tell_writer(struct hd_stream *stream)
         hd_stream_notify(stream);
     if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
         stream->writable_wanted = false;
-}
-
-void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg)
-{
-    stream->rx_ready_bytes += msg->length - (msg == stream->rx_first ? stream->rx_offset : 0);
-    if (msg == stream->rx_first)
-        hd_stream_tell_reader(stream);
 }
 
 int hd_stream_failure(struct hd_stream *stream)
@@ -160,8 +138,8 @@ static void configure(struct hd_stream *stream, const struct hd_stream_params *p
     stream->protocol = params->protocol;
     stream->deferred = params->deferred;
     stream->readable_wanted = true;
-    if (readable(stream))
-        post_readable(stream);
+    if (hd_stream_readable(stream))
+        hd_stream_post_readable(stream);
 }
 
 int hd_stream_configure(hd_stream *stream, const struct hd_stream_params *params)

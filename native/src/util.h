@@ -17,6 +17,9 @@
 #define hd_container(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define HD_COUNT(array)                 (sizeof(array) / sizeof((array)[0]))
 
+/* For a function that every message passes and that the compiler would rather call than repeat. */
+#define HD_INLINE static inline __attribute__((always_inline))
+
 /* Sets hd_last_error() and returns `error`, so that a function can end with `return hd_error(-EINVAL, ...)`. */
 int hd_error(int error, const char *format, ...) __attribute__((format(printf, 2, 3), cold));
 

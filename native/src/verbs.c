@@ -94,7 +94,7 @@ static inline void poll_queue(struct verbs_ep *ep)
 }
 
 /* Takes cq_lock, also from a thread that looks for long and would always be quicker than one that has to wake up. */
-static void seize_queue(struct verbs_ep *ep)
+static inline void seize_queue(struct verbs_ep *ep)
 {
     if (hd_trylock(&ep->cq_lock))
         return;
@@ -125,7 +125,7 @@ void hd_verbs_repost(struct verbs_ep *ep)
     hd_unlock(&ep->cq_lock);
 }
 
-static void repost_later(struct verbs_ep *ep, uint32_t index)
+static inline void repost_later(struct verbs_ep *ep, uint32_t index)
 {
     if (atomic_load_explicit(&ep->repost, memory_order_acquire))
         hd_verbs_repost(ep);
@@ -134,7 +134,7 @@ static void repost_later(struct verbs_ep *ep, uint32_t index)
 
 /* The next completion, taken from the queue if there is none yet. @return NULL if that is empty. It is good until
  * finish_wc(). */
-static const struct ibv_wc *next_wc(struct verbs_ep *ep)
+HD_INLINE const struct ibv_wc *next_wc(struct verbs_ep *ep)
 {
     if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0) {
         seize_queue(ep);
@@ -147,7 +147,7 @@ static const struct ibv_wc *next_wc(struct verbs_ep *ep)
     return &ep->wcs[ep->wc_next]; /* nobody refills it before wc_ready is 0 */
 }
 
-static void finish_wc(struct verbs_ep *ep)
+static inline void finish_wc(struct verbs_ep *ep)
 {
     ep->wc_next++;
     unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed);
@@ -237,7 +237,7 @@ static int give_held(struct verbs_ep *ep)
  * buffer always goes up in it. Smaller ones would tie up too much memory: they go up while what went up last has come
  * back, so that a reader that keeps up spares the copy and one that does not holds one large buffer, not many. Nobody
  * keeps what other frames carry. */
-static hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, const struct hd_frame *frame)
+static inline hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, const struct hd_frame *frame)
 {
     if (rx->own || frame->type != HD_FRAME_DATA || frame->length == 0)
         return NULL;
@@ -247,7 +247,7 @@ static hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, const s
 }
 
 /* Hands a frame up. */
-static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *payload, struct verbs_rx *rx)
+static inline int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *payload, struct verbs_rx *rx)
 {
     if (ep->held_first)
         return hold(ep, frame, payload);
@@ -262,7 +262,7 @@ static int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *p
     return err;
 }
 
-static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
+HD_INLINE int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
 {
     uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG), immediate = ntohl(wc->imm_data);
     const uint32_t *word = wc->wc_flags & IBV_WC_WITH_IMM ? &immediate : NULL;
@@ -280,7 +280,7 @@ static int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
     return err;
 }
 
-static int take(struct verbs_ep *ep, const struct ibv_wc *wc)
+HD_INLINE int take(struct verbs_ep *ep, const struct ibv_wc *wc)
 {
     if (wc->status != IBV_WC_SUCCESS)
         fail_by_completion(ep, wc);
@@ -300,7 +300,7 @@ static inline bool over(const struct verbs_ep *ep)
 
 /* Whether another poll may find something: not if the last one took all there was, which is the usual single message.
  */
-static bool worth_a_look(struct verbs_ep *ep, bool looked)
+static inline bool worth_a_look(struct verbs_ep *ep, bool looked)
 {
     return !looked || atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) ||
            atomic_load_explicit(&ep->wc_full, memory_order_relaxed);
@@ -387,7 +387,7 @@ static char *ring_room(struct verbs_ep *ep, size_t size, uint64_t *end)
 }
 
 /* Whether this frame should be reported: now and then, and early enough for a full ring to have one to wait for. */
-static bool wants_report(const struct verbs_ep *ep, size_t size)
+static inline bool wants_report(const struct verbs_ep *ep, size_t size)
 {
     return ep->silent + 1 >= ep->report_every || ep->silent_bytes + size >= ep->ring_size / 4;
 }
@@ -406,7 +406,7 @@ static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const 
 }
 
 /* Inside the work request. @return how many pieces */
-static int from_here(const struct hd_frame *frame, const void *payload, size_t head, struct ibv_sge *sge)
+static inline int from_here(const struct hd_frame *frame, const void *payload, size_t head, struct ibv_sge *sge)
 {
     int count = 0;
     if (head)
@@ -416,8 +416,8 @@ static int from_here(const struct hd_frame *frame, const void *payload, size_t h
     return count;
 }
 
-static inline int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner,
-                             enum verbs_tx_kind kind)
+HD_INLINE int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner,
+                         enum verbs_tx_kind kind)
 {
     uint32_t word;
     enum verbs_form form = verbs_form(&ep->framing, frame, &word);

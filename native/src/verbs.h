@@ -149,11 +149,28 @@ void hd_verbs_pool_fill(struct verbs_device *dev, struct verbs_pool *pool);
 int hd_verbs_pool_post(struct verbs_device *dev, struct verbs_pool *pool, uint32_t index);
 /* A buffer to put in the place of one that is handed up. */
 hd_buf *hd_verbs_pool_spare(struct verbs_device *dev);
+/* A first buffer to lend. */
+hd_buf *hd_verbs_pool_lend_first(struct verbs_device *dev, hd_buf **lent);
 /* The buffer that a link lent to the program, if it has come back (a new one the first time): a buffer to put in the
  * place of the next. It counts as waiting for frames all the time. */
-hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent);
+static inline hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent)
+{
+    if (!*lent)
+        return hd_verbs_pool_lend_first(dev, lent);
+    /* Nobody else can take a reference if there is only ours. */
+    return atomic_load_explicit(&(*lent)->refs, memory_order_acquire) == 1 ? *lent : NULL;
+}
 /* After upcall: if the entry's buffer was kept, changes places with `*lent`. */
-void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent);
+static inline void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent)
+{
+    hd_buf *back = *lent, *away = rx->buf;
+    if (atomic_load_explicit(&away->refs, memory_order_acquire) == 1) /* nobody kept it */
+        return;
+    rx->at = back->base + (rx->at - away->base); /* both are of one size */
+    rx->lkey = hd_verbs_key_of(dev, back);
+    rx->buf = back;
+    *lent = away;
+}
 /* Gives it up until the next message that asks for one, unless the program still has it. */
 void hd_verbs_pool_take_back(struct verbs_device *dev, hd_buf **lent);
 /* With the link: the program may still have it. */

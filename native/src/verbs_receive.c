@@ -198,25 +198,12 @@ hd_buf *hd_verbs_pool_spare(struct verbs_device *dev)
     return NULL;
 }
 
-hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent)
+hd_buf *hd_verbs_pool_lend_first(struct verbs_device *dev, hd_buf **lent)
 {
-    if (*lent) /* nobody else can take a reference if there is only ours */
-        return atomic_load_explicit(&(*lent)->refs, memory_order_acquire) == 1 ? *lent : NULL;
     *lent = hd_verbs_pool_spare(dev);
     if (*lent)
         count_as_waiting(dev, *lent, true);
     return *lent;
-}
-
-void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent)
-{
-    hd_buf *back = *lent, *away = rx->buf;
-    if (atomic_load_explicit(&away->refs, memory_order_acquire) == 1) /* nobody kept it */
-        return;
-    rx->at = back->base + (rx->at - away->base); /* both are of one size */
-    rx->lkey = hd_verbs_key_of(dev, back);
-    rx->buf = back;
-    *lent = away;
 }
 
 void hd_verbs_pool_take_back(struct verbs_device *dev, hd_buf **lent)

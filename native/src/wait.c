@@ -7,6 +7,9 @@
 #include <limits.h>
 #include <sched.h>
 
+#include "link_path.h"
+#include "stream.h"
+
 #define STARVED_NAP ((int64_t)1000000)
 
 /* Whoever is woken wants the lock at once: it is woken when the lock is free. */
@@ -115,7 +118,8 @@ static void spin_and_sleep(struct hd_link *link, struct hd_stream *stream, uint3
 }
 
 /* One turn of the thread that polls. The lock is held on entry and return. */
-static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen, struct hd_patience *patience)
+static inline void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t seen,
+                             struct hd_patience *patience)
 {
     link->poller = stream;
     link->heir = NULL;
@@ -130,7 +134,7 @@ static void poll_turn(struct hd_link *link, struct hd_stream *stream, uint32_t s
         spin_and_sleep(link, stream, seen, patience);
     hd_link_lock(link);
     link->poller_away = false;
-    hd_link_progress(link);
+    hd_link_take(link);
 }
 
 /* Sleeps until something is delivered to the stream: another thread polls, or polling is of no use. */
@@ -167,9 +171,9 @@ static struct hd_stream *next_poller(struct hd_link *link)
 }
 
 /* Nobody polls: another that waits takes over, or in a while the communication thread. */
-static void hand_over(struct hd_link *link)
+static inline void hand_over(struct hd_link *link)
 {
-    link->heir = next_poller(link);
+    link->heir = hd_list_empty(&link->sleeping) ? NULL : next_poller(link);
     if (!link->heir)
         return;
     atomic_fetch_add(&link->heir->event, 1);
@@ -177,7 +181,7 @@ static void hand_over(struct hd_link *link)
 }
 
 /* The polling thread leaves. */
-static void leave(struct hd_link *link)
+static inline void leave(struct hd_link *link)
 {
     link->poller = NULL;
     link->polls++;
@@ -188,13 +192,14 @@ static void leave(struct hd_link *link)
     hand_over(link);
 }
 
-static bool interrupted(struct hd_stream *stream)
+static inline bool interrupted(struct hd_stream *stream)
 {
     return atomic_load_explicit(&stream->interrupted, memory_order_relaxed) &&
            atomic_exchange(&stream->interrupted, false);
 }
 
-int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struct hd_patience *patience)
+/* hd_stream_wait(), for a `ready` that is known where it is called. */
+HD_INLINE int wait_until(struct hd_stream *stream, hd_ready_fn ready, void *arg, struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
     bool polling = false, waited = false;
@@ -230,6 +235,26 @@ int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struc
     else if (link->heir == stream && !link->poller)
         hand_over(link); /* it was to poll, but has what it wants */
     return result > 0 ? 0 : result;
+}
+
+int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struct hd_patience *patience)
+{
+    return wait_until(stream, ready, arg, patience);
+}
+
+static inline int readable(struct hd_stream *stream, void *arg)
+{
+    (void)arg;
+    if (stream->rx_first)
+        return hd_stream_first_is_ready(stream);
+    if (stream->remote_finished)
+        return 1;
+    return hd_stream_is_lost(stream) || stream->remote_error ? hd_stream_failure(stream) : 0;
+}
+
+int hd_stream_wait_readable(struct hd_stream *stream, struct hd_patience *patience)
+{
+    return wait_until(stream, readable, NULL, patience);
 }
 
 void hd_stream_wake(hd_stream *stream)

@@ -13,4 +13,7 @@ typedef int (*hd_ready_fn)(struct hd_stream *stream, void *arg);
  * @return 0, an error of `ready`, -EAGAIN, -ETIMEDOUT or -EINTR. */
 int hd_stream_wait(struct hd_stream *stream, hd_ready_fn ready, void *arg, struct hd_patience *patience);
 
+/* The same for something to read: a message that nobody is taking, or the end. */
+int hd_stream_wait_readable(struct hd_stream *stream, struct hd_patience *patience);
+
 #endif

@@ -61,8 +61,9 @@ perftest_pull() {
 for ((round = 1; round <= rounds; round++)); do
     echo "# round $round of $rounds"
     for size in 1 64 1024 4096; do
-        # Half a second at least: what a program that has just ended leaves to the kernel takes some tens of milliseconds.
-        count=$((size < 1024 ? 10000 : 4000))
+        # Most of a second: the first two thousand messages of either side are slower, and what a program that has just
+        # ended leaves to the kernel takes some tens of milliseconds.
+        count=$((size < 1024 ? 20000 : 8000))
         if ((round % 2)); then perftest_latency "$size" "$count"; fi
         engine verbs verbs --iterations "$count" --latency "$size"
         if ! ((round % 2)); then perftest_latency "$size" "$count"; fi
