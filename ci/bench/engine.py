@@ -78,11 +78,11 @@ def in_java(java, result, rounds):
     result.add("java shm latency", "64 B", "us", "lower", figures[64, "shm"], [JAVA_64_B_US], "asked for", 1)
 
 
-def in_guest(root, rounds):
+def in_guest(root, rounds, parts):
     """{(side, measure, bytes, unit): [a figure a round]} from the virtual machine."""
     script = os.path.join(root, "tests", "rdma-vm", "engine-bench.sh")
     command = [os.path.join(root, "ci", "rdma-vm"), "run", "--time", str(600 + 300 * rounds), "--", script]
-    command += [os.path.join(root, "build", "native", "tools", "hd-perf"), str(rounds)]
+    command += [os.path.join(root, "build", "native", "tools", "hd-perf"), str(rounds), parts]
     figures, side, block = {}, None, []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as guest:
         for line in guest.stdout:
@@ -127,7 +127,9 @@ def add_guest_rows(result, figures):
             parts = {name: figures["protocol-" + name, measure, size, unit] for name in ("copy", "read", "write")}
             best = min(parts, key=lambda name: sorted(parts[name])[len(parts[name]) // 2])
             result.add("hybrid " + measure, case, unit, better[measure], ours, parts[best], best, HYBRID, paired=True)
-    result.curves["protocols"] = curves.make("us", protocols(figures))
+    lines = protocols(figures)
+    if lines:
+        result.curves["protocols"] = curves.make("us", lines)
 
 
 def protocols(figures):
@@ -145,17 +147,22 @@ def main():
     parser.add_argument("--root", required=True)
     parser.add_argument("--rounds", type=int, default=7, help="rounds on this machine (default 7)")
     parser.add_argument("--vm-rounds", type=int, default=9, help="rounds in the virtual machine (default 9)")
-    parser.add_argument("--only", choices=("host", "guest"), help="one half only; the report then holds no other")
+    parser.add_argument(
+        "--only",
+        choices=("host", "guest", "perftest"),
+        help="one half only, or of the virtual machine only verbs beside perftest; the report then holds no other",
+    )
     options = parser.parse_args()
     if options.rounds < 1 or options.vm_rounds < 1:
         parser.error("rounds must be at least 1")
     result = report.Report("engine", "what is not ours", options.root, guest="QEMU, emulated processor, Soft-RoCE")
-    if options.only != "guest":
+    if options.only in (None, "host"):
         command = java(options.root)  # whatever it lacks is said before anything is measured
         on_host(options.root, result, options.rounds)
         in_java(command, result, options.rounds)
     if options.only != "host":
-        add_guest_rows(result, in_guest(options.root, options.vm_rounds))
+        parts = "perftest" if options.only == "perftest" else "all"
+        add_guest_rows(result, in_guest(options.root, options.vm_rounds, parts))
     print(result.write())
     return 0 if all(row.get("met", True) for row in result.rows) else 1
 

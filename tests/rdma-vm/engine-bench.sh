@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # The engine and programs that are not ours on the same device, in turn, so that both meet the same emulated processor:
-#   ci/rdma-vm run --time 1800 -- tests/rdma-vm/engine-bench.sh HD-PERF ROUNDS
+#   ci/rdma-vm run --time 1800 -- tests/rdma-vm/engine-bench.sh HD-PERF ROUNDS all|perftest
+# perftest: only verbs beside perftest.
 # Prints, for ci/bench/engine.py, blocks of JSON or single figures, each behind a line that says whose they are:
 #   == SIDE             what hd-perf --json prints; of variants, SIDE-VARIANT
 #   = SIDE MEASURE BYTES UNIT VALUE
 # and lines beginning with # for whoever watches.
 . "$(dirname -- "${BASH_SOURCE[0]}")/common.sh"
 
-perf=$1 rounds=$2
+perf=$1 rounds=$2 parts=$3
 TURNS=10
 # The protocols of paper 2, and the choice between them.
 protocols=('copy:transport=udapl,rendezvous.protocol=copy,eager.threshold=2k'
@@ -67,10 +68,11 @@ for ((round = 1; round <= rounds; round++)); do
         if ((round % 2)); then perftest_latency "$size" "$count"; fi
         engine verbs verbs --iterations "$count" --latency "$size"
         if ! ((round % 2)); then perftest_latency "$size" "$count"; fi
-        in_turn pair "$size" "$count" verbs:transport=verbs udapl:transport=udapl
+        [ "$parts" = perftest ] || in_turn pair "$size" "$count" verbs:transport=verbs udapl:transport=udapl
     done
     perftest_pull
     engine verbs verbs --iterations 50 --pull 1m
+    if [ "$parts" = perftest ]; then continue; fi
     engine udapl udapl --iterations 50 --pull 1m
     # As above: of small messages so many that a run takes half a second.
     for each in 64:8000 1k:5000 4k:2000 16k:500 64k:100 256k:100 1m:100; do
