@@ -541,7 +541,8 @@ static bool verbs_pending(struct hd_ep *base)
         return true;
     if (!hd_trylock(&ep->cq_lock)) /* somebody else looks */
         return false;
-    if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
+    /* Acquired once more: completions may have been found and finished since, and finishing is not under this lock. */
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0)
         poll_queue(ep);
     bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
     if (!found)
