@@ -3,8 +3,8 @@
 #define HD_LINK_PATH_H
 
 /*
- * What every message passes on its way through a link, to be repeated where messages are sent and waited for: calls are
- * most of its cost there. Everybody else calls hd_link_post_from() and hd_link_progress(), which are the same.
+ * What every message passes on its way through a link, to be repeated where messages are sent and waited for, which
+ * spares two calls. Everybody else calls hd_link_post_from() and hd_link_progress(), which are the same.
  */
 
 #include "link.h"

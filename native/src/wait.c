@@ -173,7 +173,7 @@ static struct hd_stream *next_poller(struct hd_link *link)
 /* Nobody polls: another that waits takes over, or in a while the communication thread. */
 static inline void hand_over(struct hd_link *link)
 {
-    link->heir = hd_list_empty(&link->sleeping) ? NULL : next_poller(link);
+    link->heir = hd_list_empty(&link->sleeping) ? NULL : next_poller(link); /* mostly nobody: no call for that */
     if (!link->heir)
         return;
     atomic_fetch_add(&link->heir->event, 1);

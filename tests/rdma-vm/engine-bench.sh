@@ -74,7 +74,7 @@ for ((round = 1; round <= rounds; round++)); do
     engine verbs verbs --iterations 50 --pull 1m
     if [ "$parts" = perftest ]; then continue; fi
     engine udapl udapl --iterations 50 --pull 1m
-    # As above: of small messages so many that a run takes half a second.
+    # As above: of small messages so many that a run takes a while.
     for each in 64:8000 1k:5000 4k:2000 16k:500 64k:100 256k:100 1m:100; do
         in_turn protocol "${each%:*}" "${each#*:}" "${protocols[@]}"
     done

@@ -90,7 +90,7 @@ stdin: empty" ] || { cat out; false; }
 
 @test "a machine that does not get its device says so" {
     needs_machine
-    local kernel=${XDG_CACHE_HOME:-$HOME/.cache}/howdah/rdma-vm/kernel release own=$SHARED/cache/howdah/rdma-vm
+    local kernel=${XDG_CACHE_HOME:-$HOME/.cache}/howdah/rdma-vm/kernel release folder own=$SHARED/cache/howdah/rdma-vm
     release=$(cat "$kernel/ready")
     mkdir -p "$own"
     ln -s "${kernel%/kernel}"/virtme-ng-* "$own/"
@@ -98,8 +98,9 @@ stdin: empty" ] || { cat out; false; }
     mkdir -p "$own/kernel/lib/modules/$release/kernel/drivers"
     ln -s "$kernel"/{boot,ready} "$own/kernel/"
     ln -s "$kernel/lib/modules/$release"/modules.* "$own/kernel/lib/modules/$release/"
-    # drivers/ is a folder of our own already, which ln says; the lines below fail if anything else is not there.
-    ln -s "$kernel/lib/modules/$release"/kernel/* "$own/kernel/lib/modules/$release/kernel/" 2>/dev/null || true
+    for folder in "$kernel/lib/modules/$release"/kernel/*; do
+        [ "${folder##*/}" = drivers ] || ln -s "$folder" "$own/kernel/lib/modules/$release/kernel/"
+    done
     ln -s "$kernel/lib/modules/$release"/kernel/drivers/* "$own/kernel/lib/modules/$release/kernel/drivers/"
     rm "$own/kernel/lib/modules/$release/kernel/drivers/infiniband"
     XDG_CACHE_HOME=$SHARED/cache run -125 "$ROOT/ci/rdma-vm" run -- true
