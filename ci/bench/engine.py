@@ -52,10 +52,16 @@ def java(root):
     with open(os.path.join(root, "build", "prepare.env"), encoding="utf-8") as file:
         home = re.search(r"^JAVA_HOME=(.*)$", file.read(), re.M).group(1)
     jars = [jar for name in ("engine", "bench") for jar in glob.glob(os.path.join(root, "build", "java", "howdah-" + name, "*.jar"))]
-    logger = glob.glob(os.path.join(root, "build", "jars", "hadoop", "slf4j-api-*.jar"))
-    if not logger:
-        raise SystemExit("build/jars/hadoop has no slf4j-api, which the engine's Java needs; run: make dist")
-    return [home + "/bin/java", "-Xmx256m", "-cp", ":".join(jars + logger), "io.howdah.bench.engine.EnginePing"]
+    for name in ("slf4j-api", "slf4j-log4j12", "reload4j"):
+        found = glob.glob(os.path.join(root, "build", "jars", "hadoop", name + "-*.jar"))
+        if not found:
+            raise SystemExit("build/jars/hadoop has no %s, which the engine's Java logs by; run: make dist" % name)
+        jars += found
+    logging = [
+        "-Dlog4j.configuration=file:" + os.path.join(root, "dist", "etc", "hadoop", "log4j.properties"),
+        "-Dhadoop.root.logger=WARN,console",
+    ]
+    return [home + "/bin/java", "-Xmx256m", *logging, "-cp", ":".join(jars), "io.howdah.bench.engine.EnginePing"]
 
 
 def in_java(java, result, rounds):
