@@ -87,7 +87,7 @@ make_source() {
         "$HOWDAH_ROOT/packages/shared/make-man" "$tree" "$work/$top/man" "${commands[@]}"
     fi
     # The configuration of howdah-hadoop-conf-pseudo is the template of that name.
-    [ "$component" != hadoop ] || cp -R "$tree/share/conf-templates/pseudo" "$work/$top/packaging/"
+    [ "$component" != hadoop ] || "$tree/bin/howdah" template write "$work/$top/packaging/pseudo" pseudo
     cp "$HOWDAH_ROOT"/packages/shared/{make-services,init-body.sh} "$work/$top/packaging/"
     if [ "$component" = howdah ]; then
         (cd "$HOWDAH_ROOT" && git ls-files -z --cached --others --exclude-standard native | grep -zv '^native/\(test\|fuzz\)/' |

@@ -17,3 +17,15 @@ run_howdah() {
         -Dhadoop.root.logger="${HADOOP_ROOT_LOGGER:-WARN,console}" "-Dhowdah.home=$HADOOP_HOME" \
         "-Djava.library.path=$HADOOP_HOME/lib/native" ${words[@]+"${words[@]}"} "$@"
 }
+
+# run_alone CLASS ARGUMENT...: a class of howdah-cluster that needs neither Hadoop's jars nor a configuration.
+run_alone() {
+    local jars
+    find_tree engine
+    source_site "${HADOOP_CONF_DIR:-$HADOOP_HOME/etc/hadoop}/hadoop-env.sh"
+    find_java
+    jars=("$HADOOP_HOME"/share/howdah/howdah-cluster-*.jar)
+    [ -e "${jars[0]}" ] || die "$HADOOP_HOME/share/howdah/howdah-cluster-*.jar is missing" "unpack the distribution again, or install the package howdah-hadoop-common"
+    exec "$JAVA" "-Dproc_${0##*/}" -Xmx64m -XX:+UseSerialGC -XX:TieredStopAtLevel=1 ${JAVA_FLAGS[@]+"${JAVA_FLAGS[@]}"} \
+        "-Dhowdah.home=$HADOOP_HOME" -cp "${jars[0]}:$HADOOP_HOME/share/howdah/lib/*" "$@"
+}

@@ -27,7 +27,7 @@ fake_java() {
         fails_with "there is no command 'nonsense'" "$TREE/bin/$command" nonsense
     done
     run -0 "$TREE/bin/howdah" help
-    for command in bench cluster conf demo doctor perf stat topo tune; do [[ $output == *"  $command "* ]]; done
+    for command in bench cluster conf demo doctor perf stat template topo tune; do [[ $output == *"  $command "* ]]; done
     fails_with "there is no subcommand 'nonsense'" "$TREE/bin/howdah" nonsense
     fails_with "there is no subcommand" "$TREE/bin/howdah" cluster-
     fails_with "is not a subcommand" "$TREE/bin/howdah" ../bin/hadoop
@@ -56,6 +56,9 @@ fake_java() {
     COMP_WORDS=(howdah cluster '') COMP_CWORD=2
     _howdah howdah
     [ "${COMPREPLY[*]}" = 'start status stop env logs' ]
+    COMP_WORDS=(howdah template '')
+    _howdah howdah
+    [ "${COMPREPLY[*]}" = 'list write' ]
     COMP_WORDS=(howdah cluster start --fr) COMP_CWORD=3
     _howdah howdah
     [ "${COMPREPLY[*]}" = --fresh ]

@@ -14,7 +14,7 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 
 @test "the default configuration, templates over it, properties over them" {
     # shellcheck disable=SC2016 # Hadoop's variable
-    "$TREE/bin/howdah" template write "$OUT" cluster rpc-required --set namenode=nn --set resourcemanager=rm --set 'hdfs=${local}/h' \
+    "$TREE/bin/howdah" template write "$OUT" cluster required --set namenode=nn --set resourcemanager=rm --set 'hdfs=${local}/h' \
         --set yarn=/y --workers a,b -D dfs.replication=2 -D 'a.b=<&>' -D hadoop.rdma.rpc.required=false
     xmllint --noout "$OUT"/*-site.xml
     value() { xmllint --xpath "string((//property[name='$2'])[last()]/value)" "$OUT/$1-site.xml"; }
@@ -29,14 +29,30 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
     [ -e "$OUT/log4j.properties" ]
 }
 
+@test "what a file has beside values stays, however its lines are broken" {
+    mkdir "$BATS_TEST_TMPDIR/one"
+    echo '<configuration><property><name>a</name><value>b</value><final>true</final></property></configuration>' >"$BATS_TEST_TMPDIR/one/core-site.xml"
+    HADOOP_CONF_DIR=/nonexistent "$TREE/bin/howdah" template write "$OUT" "$BATS_TEST_TMPDIR/one"
+    grep -q "address; a cluster needs it" "$OUT/core-site.xml"
+    [ "$(xmllint --xpath 'string(//property[name="a"]/final)' "$OUT/core-site.xml")" = true ]
+    [ "$(stat -c %a "$OUT")" = 755 ]
+}
+
+@test "an older name of a template is taken, with a line that says today's" {
+    run -0 --separate-stderr "$TREE/bin/howdah" template write "$OUT" rpc-required
+    [ "$stderr" = 'howdah: the template rpc-required is called required now' ]
+    grep -q hadoop.rdma "$OUT/core-site.xml"
+}
+
 @test "mistakes are named and leave nothing" {
     fails_with 'asks for namenode' "$TREE/bin/howdah" template write "$OUT" cluster
     fails_with "no template 'none'" "$TREE/bin/howdah" template write "$OUT" none
     fails_with '-D dfs.replication is not NAME=VALUE' "$TREE/bin/howdah" template write "$OUT" plain -D dfs.replication
     fails_with '--nonsense' "$TREE/bin/howdah" template write "$OUT" plain --nonsense
-    mkdir "$BATS_TEST_TMPDIR/one"
-    echo '<configuration><property><name>a</name><value>b</value></property></configuration>' >"$BATS_TEST_TMPDIR/one/core-site.xml"
-    fails_with 'a line of its own' "$TREE/bin/howdah" template write "$OUT" "$BATS_TEST_TMPDIR/one"
+    mkdir "$BATS_TEST_TMPDIR/bad"
+    printf '<configuration>\n<property><name>a</name>\n' >"$BATS_TEST_TMPDIR/bad/core-site.xml"
+    fails_with 'core-site.xml can' "$TREE/bin/howdah" template write "$OUT" "$BATS_TEST_TMPDIR/bad"
+    fails_with '/proc/conf' "$TREE/bin/howdah" template write /proc/conf/x plain
     [ -z "$(find "$BATS_TEST_TMPDIR" -name 'conf*')" ]
     mkdir "$OUT"
     touch "$OUT/mine"

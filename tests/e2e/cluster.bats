@@ -192,6 +192,14 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
     [ ! -e "$BATS_TEST_TMPDIR/c" ]
 }
 
+@test "stock switches RDMA off for daemons and clients, and is recorded; a folder of the shell's that is gone does not matter" {
+    HADOOP_CONF_DIR=/nonexistent cluster start --dir "$BATS_TEST_TMPDIR/s" --datanodes 1 --no-yarn --stock --conf required
+    for file in core-site hdfs-site datanode-1/hdfs-site; do grep -q '<value>false</value>' "$BATS_TEST_TMPDIR/s/conf/$file.xml"; done
+    grep -q '^stock=true$' "$BATS_TEST_TMPDIR/s/cluster.properties"
+    [ "$(metric "$BATS_TEST_TMPDIR/s" namenode HowdahRpc ServerConnections)" = 0 ]
+    cluster stop --dir "$BATS_TEST_TMPDIR/s"
+}
+
 @test "wrong usage is answered, not guessed" {
     run cluster start --dir "$BATS_TEST_TMPDIR/c" --port namenode.htpp=1
     [ "$status" -eq 1 ]

@@ -191,7 +191,7 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 # bats test_tags=slow
 @test "a configuration out of templates: RPC over the engine only, Spark with the shuffle service" {
     install howdah-slurm-pbs
-    in_root howdah template write /etc/hadoop/conf.site pseudo rpc-required spark-shuffle
+    in_root howdah template write /etc/hadoop/conf.site pseudo required spark-shuffle
     in_root howdah pseudo stop
     in_root update-alternatives --install /etc/hadoop/conf hadoop-conf /etc/hadoop/conf.site 50
     local daemon

@@ -23,7 +23,8 @@ for page in "$build"/man/*.1; do install -m 644 "$page" "$prefix/usr/share/man/m
 # Which configuration is /etc/hadoop/conf is for update-alternatives to say.
 ln -s /etc/hadoop/conf "$home/etc/hadoop"
 cp -R "$build/etc/hadoop" "$prefix/etc/hadoop/conf.dist"
-cp -R "$build/etc/hadoop" "$prefix/etc/hadoop/conf.pseudo"
+# The template pseudo over the default one: written when the source was packed.
+cp -R "$build/packaging/pseudo" "$prefix/etc/hadoop/conf.pseudo"
 # Not below the tree, which only root writes to. Services have the same folders in their units.
 for conf in dist pseudo; do
     cat >>"$prefix/etc/hadoop/conf.$conf/hadoop-env.sh" <<'TEXT'
@@ -31,12 +32,6 @@ for conf in dist pseudo; do
 # Logs of what the accounts hdfs, yarn and mapred start by hand.
 export HADOOP_LOG_DIR=${HADOOP_LOG_DIR:-/var/log/hadoop-$(id -un)}
 TEXT
-done
-# The pseudo-distributed one: the default files with the properties of the template at the end, where they win.
-for part in "$build"/packaging/pseudo/*-site.xml; do
-    file=$prefix/etc/hadoop/conf.pseudo/$(basename -- "$part")
-    sed -i '/<\/configuration>/d' "$file"
-    sed -n '/<configuration>/,$p' "$part" | sed 1d >>"$file"
 done
 install -m 755 "$extra/howdah-pseudo" "$home/libexec/howdah-pseudo"
 

@@ -122,7 +122,8 @@ final class ClusterDir {
         "make room or change its permissions, or choose another folder with --dir");
   }
 
-  private static String reason(IOException e) {
+  /** An exception of the file system's in words: its message alone is often just a path. */
+  static String reason(IOException e) {
     if (e instanceof java.nio.file.AccessDeniedException) {
       return "permission denied for " + e.getMessage();
     }

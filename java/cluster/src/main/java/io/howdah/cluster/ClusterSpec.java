@@ -19,6 +19,7 @@ public final class ClusterSpec {
   private boolean yarn = true;
   private boolean history = true;
   private boolean secondary;
+  private boolean stock;
   private int heapMb;
   private int memoryMb;
   private int vcores;
@@ -52,6 +53,12 @@ public final class ClusterSpec {
   /** Whether there is a secondary NameNode; false by default. */
   public ClusterSpec secondary(boolean on) {
     secondary = on;
+    return this;
+  }
+
+  /** Whether RDMA is off everywhere, as in the stock release; false by default. */
+  public ClusterSpec stock(boolean on) {
+    stock = on;
     return this;
   }
 
@@ -112,6 +119,10 @@ public final class ClusterSpec {
     return yarn && history;
   }
 
+  boolean stock() {
+    return stock;
+  }
+
   int replication() {
     return Math.min(3, datanodes);
   }
@@ -168,6 +179,7 @@ public final class ClusterSpec {
     to.setProperty("yarn", Boolean.toString(yarn));
     to.setProperty("history", Boolean.toString(history));
     to.setProperty("secondary", Boolean.toString(secondary));
+    to.setProperty("stock", Boolean.toString(stock));
     to.setProperty("heap", Integer.toString(heapMb));
     to.setProperty("memory", Integer.toString(memoryMb));
     to.setProperty("vcores", Integer.toString(vcores));
@@ -184,6 +196,7 @@ public final class ClusterSpec {
     spec.yarn = Boolean.parseBoolean(from.getProperty("yarn"));
     spec.history = Boolean.parseBoolean(from.getProperty("history"));
     spec.secondary = Boolean.parseBoolean(from.getProperty("secondary"));
+    spec.stock = Boolean.parseBoolean(from.getProperty("stock"));
     spec.heapMb = Integer.parseInt(from.getProperty("heap"));
     spec.memoryMb = Integer.parseInt(from.getProperty("memory"));
     spec.vcores = Integer.parseInt(from.getProperty("vcores"));

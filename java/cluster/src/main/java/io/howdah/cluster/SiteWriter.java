@@ -8,75 +8,41 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 
 /**
  * Writes the configuration of a cluster: one folder for clients and containers, and one for each daemon with what only
- * it needs. Later ones win: the tree's own etc/, ours, the user's site files, -D.
+ * it needs. Later ones win: the tree's own etc/, ours, the user's site files, the template plain of --stock, -D.
  */
 final class SiteWriter {
-  private static final List<String> SITES = Collections.unmodifiableList(
-      Arrays.asList("core-site.xml", "hdfs-site.xml", "mapred-site.xml", "yarn-site.xml", "capacity-scheduler.xml"));
+  private static final String TITLE =
+      "Written by `howdah cluster start`, anew each time: change it with -D name=value or with conf.";
 
   private final ClusterSpec spec;
   private final SiteDefaults defaults;
   private final Path etc;
-  private final Map<String, Map<String, String>> users = new LinkedHashMap<>();
+  private final SiteFiles shipped;
+  private final SiteFiles users;
 
   SiteWriter(Tree tree, ClusterSpec spec, SiteDefaults defaults) {
     this.etc = tree.home().resolve("etc");
     this.spec = spec;
     this.defaults = defaults;
-    for (String site : SITES) {
-      users.put(site, new LinkedHashMap<>());
-    }
-    if (spec.conf() != null) {
-      readUsers(spec.conf());
+    this.shipped = SiteFiles.read(etc.resolve("hadoop"));
+    this.users = spec.conf() == null ? new SiteFiles() : SiteFiles.require("--conf", spec.conf());
+    if (spec.stock()) {
+      users.lay(Templates.of(tree).read("plain"));
     }
     spec.site().forEach((name, value) -> {
       if (!isSpark(name)) {
-        users.get(siteOf(name)).put(name, value);
+        users.set(name, value);
       }
     });
   }
 
-  /** The site file that a property belongs to, by the families of upstream's *-default.xml. */
-  static String siteOf(String name) {
-    if (name.startsWith("yarn.scheduler.capacity.")) {
-      return "capacity-scheduler.xml";
-    }
-    if (name.startsWith("dfs.")) {
-      return "hdfs-site.xml";
-    }
-    if (name.startsWith("mapreduce.") || name.startsWith("mapred.") || name.startsWith("yarn.app.mapreduce.")) {
-      return "mapred-site.xml";
-    }
-    return name.startsWith("yarn.") ? "yarn-site.xml" : "core-site.xml";
-  }
-
   private static boolean isSpark(String name) {
     return name.startsWith("spark.");
-  }
-
-  private void readUsers(Path folder) {
-    if (!Files.isDirectory(folder)) {
-      throw new ClusterException("--conf " + folder + " is not a folder", "name a folder with site files");
-    }
-    boolean any = false;
-    for (String site : SITES) {
-      Path file = folder.resolve(site);
-      if (Files.exists(file)) {
-        users.get(site).putAll(SiteFile.read(file));
-        any = true;
-      }
-    }
-    if (!any) {
-      throw new ClusterException("--conf " + folder + " has none of " + String.join(", ", SITES),
-          "name a folder with site files");
-    }
   }
 
   /** Writes everything below the folder; daemons' folders carry their names. */
@@ -92,15 +58,9 @@ final class SiteWriter {
     if (spec.conf() != null) {
       copyOthers(folder);
     }
-    for (String site : SITES) {
-      Path shipped = etc.resolve("hadoop").resolve(site);
-      Map<String, String> properties = new LinkedHashMap<>();
-      if (Files.exists(shipped)) {
-        properties.putAll(SiteFile.read(shipped));
-      }
-      properties.putAll(defaults.of(site, id));
-      properties.putAll(users.get(site));
-      SiteFile.write(folder.resolve(site), properties);
+    for (String name : SiteFiles.NAMES) {
+      new SiteFile().title(TITLE).set(shipped.file(name).properties()).set(defaults.of(name, id))
+          .lay(users.file(name)).write(folder.resolve(name));
     }
     if (spec.conf() == null || !Files.exists(spec.conf().resolve("log4j.properties"))) {
       logging(folder.resolve("log4j.properties"));
@@ -138,7 +98,7 @@ final class SiteWriter {
   private void copyOthers(Path to) throws IOException {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(spec.conf(), Files::isRegularFile)) {
       for (Path file : files) {
-        if (!SITES.contains(file.getFileName().toString())) {
+        if (!SiteFiles.NAMES.contains(file.getFileName().toString())) {
           Files.copy(file, to.resolve(file.getFileName()), StandardCopyOption.REPLACE_EXISTING);
         }
       }

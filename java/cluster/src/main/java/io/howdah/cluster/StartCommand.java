@@ -1,6 +1,5 @@
 package io.howdah.cluster;
 
-import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -34,6 +33,10 @@ final class StartCommand implements Callable<Integer> {
       description = "with or without a secondary NameNode (default: without)")
   private Boolean secondary;
 
+  @Option(names = "--stock", negatable = true, defaultValue = Option.NULL_VALUE, fallbackValue = "true",
+      description = "with RDMA off everywhere, as in the stock release (default: RDMA where both ends can)")
+  private Boolean stock;
+
   @Option(names = "--heap", paramLabel = "SIZE",
       description = "heap of each daemon (default: 512m for NameNode and ResourceManager, else 256m)")
   private String heap;
@@ -51,8 +54,9 @@ final class StartCommand implements Callable<Integer> {
           + "(default: free ones, chosen once)")
   private Map<String, Integer> ports = new LinkedHashMap<>();
 
-  @Option(names = "--conf", paramLabel = "DIR", description = "site files to lay over the cluster's own")
-  private Path conf;
+  @Option(names = "--conf", paramLabel = "DIR",
+      description = "site files to lay over the cluster's own, or a template (howdah template list)")
+  private String conf;
 
   @Option(names = "-D", paramLabel = "NAME=VALUE", mapFallbackValue = "",
       description = "a property for the site files, or for spark-defaults.conf if it begins with spark.")
@@ -75,7 +79,7 @@ final class StartCommand implements Callable<Integer> {
     if (fresh) {
       cluster.wipe();
     }
-    ClusterSpec spec = apply(cluster.recordedSpec());
+    ClusterSpec spec = apply(cluster.recordedSpec(), tree);
     progress.say("starting a cluster in %s", cluster.dir().root());
     int started = cluster.start(tree, spec, asked, progress, timeout);
     Ports now = cluster.ports();
@@ -94,16 +98,19 @@ final class StartCommand implements Callable<Integer> {
     return 0;
   }
 
-  private ClusterSpec apply(ClusterSpec spec) {
+  private ClusterSpec apply(ClusterSpec spec, Tree tree) {
     set(datanodes, spec::datanodes);
     set(nodemanagers, spec::nodemanagers);
     set(yarn, spec::yarn);
     set(history, spec::history);
     set(secondary, spec::secondary);
+    set(stock, spec::stock);
     set(heap == null ? null : megabytes("--heap", heap), spec::heapMb);
     set(memory == null ? null : megabytes("--memory", memory), spec::memoryMb);
     set(vcores, spec::vcores);
-    set(conf == null ? null : conf.toAbsolutePath().normalize(), spec::conf);
+    if (conf != null) {
+      spec.conf(Templates.of(tree).folder(conf));
+    }
     site.forEach(spec::site);
     return spec;
   }

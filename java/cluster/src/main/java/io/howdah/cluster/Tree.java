@@ -32,18 +32,22 @@ public final class Tree {
    * @throws ClusterException if there is none or it is incomplete
    */
   public static Tree find() {
-    String named = System.getProperty("howdah.home");
-    Path own = ownJar();
-    Tree tree;
-    if (named != null) {
-      tree = new Tree(Paths.get(named));
-    } else if (own != null && own.endsWith(Paths.get("share/howdah").resolve(own.getFileName()))) {
-      tree = new Tree(own.getParent().getParent().getParent());
-    } else {
-      throw new ClusterException("the distribution tree was not found", "run the tree's own bin/howdah");
-    }
+    Tree tree = located();
     tree.check();
     return tree;
+  }
+
+  /** Likewise, but of the tree only this class's jar is needed. */
+  static Tree located() {
+    String named = System.getProperty("howdah.home");
+    Path own = ownJar();
+    if (named != null) {
+      return new Tree(Paths.get(named));
+    }
+    if (own != null && own.endsWith(Paths.get("share/howdah").resolve(own.getFileName()))) {
+      return new Tree(own.getParent().getParent().getParent());
+    }
+    throw new ClusterException("the distribution tree was not found", "run the tree's own bin/howdah");
   }
 
   private static Path ownJar() {

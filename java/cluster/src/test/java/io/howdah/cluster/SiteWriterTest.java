@@ -8,7 +8,6 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.Map;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -40,7 +39,7 @@ class SiteWriterTest {
     ports.assign(spec.daemons(), Collections.emptyMap());
     SiteDefaults defaults = new SiteDefaults(spec, ports, tree.home(), folder.resolve("alias"));
     new SiteWriter(tree, spec, defaults).write(dir.conf());
-    return SiteFile.read(dir.conf().resolve(file));
+    return SiteFile.read(dir.conf().resolve(file)).properties();
   }
 
   @Test
@@ -60,17 +59,17 @@ class SiteWriterTest {
   void aDaemonsOwnFolderSaysWhatOnlyItNeeds() throws IOException {
     Map<String, String> clients = written(new ClusterSpec(), "hdfs-site.xml");
     assertThat(clients).doesNotContainKey("dfs.datanode.data.dir");
-    Map<String, String> second = SiteFile.read(dir.conf().resolve("datanode-2/hdfs-site.xml"));
+    Map<String, String> second = SiteFile.read(dir.conf().resolve("datanode-2/hdfs-site.xml")).properties();
     assertThat(second.get("dfs.datanode.data.dir")).startsWith("file:///").endsWith("/alias/data/datanode-2");
   }
 
   @Test
   void propertiesGoToTheFileOfTheirFamily() {
-    assertThat(SiteWriter.siteOf("dfs.rdma.hhh.mode")).isEqualTo("hdfs-site.xml");
-    assertThat(SiteWriter.siteOf("yarn.app.mapreduce.am.resource.mb")).isEqualTo("mapred-site.xml");
-    assertThat(SiteWriter.siteOf("yarn.scheduler.minimum-allocation-mb")).isEqualTo("yarn-site.xml");
-    assertThat(SiteWriter.siteOf("yarn.scheduler.capacity.root.queues")).isEqualTo("capacity-scheduler.xml");
-    assertThat(SiteWriter.siteOf("hadoop.ib.enabled")).isEqualTo("core-site.xml");
+    assertThat(SiteFiles.fileOf("dfs.rdma.hhh.mode")).isEqualTo("hdfs-site.xml");
+    assertThat(SiteFiles.fileOf("yarn.app.mapreduce.am.resource.mb")).isEqualTo("mapred-site.xml");
+    assertThat(SiteFiles.fileOf("yarn.scheduler.minimum-allocation-mb")).isEqualTo("yarn-site.xml");
+    assertThat(SiteFiles.fileOf("yarn.scheduler.capacity.root.queues")).isEqualTo("capacity-scheduler.xml");
+    assertThat(SiteFiles.fileOf("hadoop.ib.enabled")).isEqualTo("core-site.xml");
   }
 
   @Test
@@ -81,25 +80,14 @@ class SiteWriterTest {
   }
 
   @Test
-  void whatIsWrittenIsReadBack() throws IOException {
-    Map<String, String> odd = new LinkedHashMap<>();
-    odd.put("a", "<&>\"' \u00fc");
-    odd.put("b", "");
-    Path file = folder.resolve("odd.xml");
-    SiteFile.write(file, odd);
-    assertThat(SiteFile.read(file)).isEqualTo(odd);
-  }
-
-  @Test
-  void aMalformedFileIsNamedWithLineAndCause() throws IOException {
-    Path file = folder.resolve("core-site.xml");
-    write(file, "<configuration>\n<property><name>a</name>\n<value>1</property></configuration>");
-    assertThatThrownBy(() -> SiteFile.read(file)).isInstanceOf(ClusterException.class)
-        .hasMessageContaining(file.toString()).hasMessageContaining("line 3");
-    write(file, "<configuration><property><name>a</name></property></configuration>");
-    assertThatThrownBy(() -> SiteFile.read(file)).hasMessageContaining("property a has no <value>");
-    write(file, "<html/>");
-    assertThatThrownBy(() -> SiteFile.read(file)).hasMessageContaining("<html>");
+  void aStockClusterHasThePlainTemplateOverTheUsersFiles() throws IOException {
+    write(folder.resolve("tree/share/conf-templates/plain/core-site.xml"),
+        "<configuration><property><name>x.on</name><value>false</value></property></configuration>");
+    write(folder.resolve("mine/core-site.xml"),
+        "<configuration><property><name>x.on</name><value>true</value></property></configuration>");
+    ClusterSpec spec = new ClusterSpec().conf(folder.resolve("mine")).stock(true);
+    assertThat(written(spec, "core-site.xml")).containsEntry("x.on", "false");
+    assertThat(written(spec.stock(false), "core-site.xml")).containsEntry("x.on", "true");
   }
 
   @Test
