@@ -160,8 +160,21 @@ static int fault_offer(struct hd_ep *ep, uint8_t *address, uint16_t *length)
     return of(ep)->inner->ops->offer(of(ep)->inner, address, length);
 }
 
+/* An adapter that does not get ready. */
+static int get_stuck(const struct fault_ep *ep, int64_t deadline)
+{
+    COUNT_FAULT(ep->base.device, stuck);
+    while (!hd_expired(deadline)) {
+        struct timespec pause = {.tv_nsec = 1000000};
+        nanosleep(&pause, NULL);
+    }
+    return hd_error(-ETIMEDOUT, "injected: the adapter did not get ready in time");
+}
+
 static int fault_answer(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline)
 {
+    if (chance(&of(ep)->random, ep->device->conf->fault_stuck_rate))
+        return get_stuck(of(ep), deadline);
     int err = of(ep)->inner->ops->answer(of(ep)->inner, address, length, deadline);
     copy_facts(of(ep));
     return err;
@@ -179,7 +192,21 @@ static int fault_learn(struct hd_ep *ep, const uint8_t *address, size_t length)
 
 static int fault_finish(struct hd_ep *ep, int64_t deadline)
 {
+    if (chance(&of(ep)->random, ep->device->conf->fault_stuck_rate))
+        return get_stuck(of(ep), deadline);
     int err = of(ep)->inner->ops->finish(of(ep)->inner, deadline);
+    copy_facts(of(ep));
+    return err;
+}
+
+static int fault_confirm(struct hd_ep *ep, uint8_t *address, uint16_t *length)
+{
+    return of(ep)->inner->ops->confirm(of(ep)->inner, address, length);
+}
+
+static int fault_confirmed(struct hd_ep *ep, const uint8_t *address, size_t length)
+{
+    int err = of(ep)->inner->ops->confirmed(of(ep)->inner, address, length);
     copy_facts(of(ep));
     return err;
 }
@@ -370,6 +397,8 @@ const struct hd_transport_ops hd_fault_ops = {
     .reply = fault_reply,
     .learn = fault_learn,
     .finish = fault_finish,
+    .confirm = fault_confirm,
+    .confirmed = fault_confirmed,
     .locate = fault_locate,
     .send = fault_send,
     .get = fault_get,

@@ -11,6 +11,10 @@
  *   CONFIRM up or not                 ->
  *
  * After a refusal at any point both ends know it and may use the connection for the host protocol.
+ *
+ * Time: each end says in its first note how long it still waits. A step that the peer waits for (the server's answer,
+ * the client's finish) gets half of what is left to whoever gives up first, so a set-up that does not come to an end is
+ * refused while the peer still listens.
  */
 
 #include <netinet/in.h>
@@ -28,6 +32,7 @@ struct greeting {
     struct hd_engine *engine;
     int fd;
     int64_t deadline;
+    int64_t peers_deadline;           /* when the peer gives up, at the earliest */
     struct hd_note mine, peers, step; /* hello notes, and the one at hand */
     uint8_t bytes[sizeof(struct hd_note_head) + HD_BODY_MAX];
 };
@@ -102,11 +107,37 @@ static int get(struct greeting *g, enum hd_note_kind kind, struct hd_note *note)
     return get_rest(g, kind, 0, note);
 }
 
+/* ---- time ---- */
+
+static uint32_t patience(const struct greeting *g)
+{
+    int64_t ms = (g->deadline - hd_now()) / 1000000;
+    return ms < 1 ? 1 : ms > UINT32_MAX ? UINT32_MAX : (uint32_t)ms;
+}
+
+/* The peer waited for us since `since`, or began to later. */
+static void learn_patience(struct greeting *g, int64_t since)
+{
+    g->peers_deadline = g->peers.patience ? since + (int64_t)g->peers.patience * 1000000 : g->deadline;
+}
+
+/* By when a step that the peer waits for must be over. */
+static int64_t step_deadline(const struct greeting *g)
+{
+    int64_t now = hd_now(), end = g->deadline < g->peers_deadline ? g->deadline : g->peers_deadline;
+    return end > now ? now + (end - now) / 2 : now;
+}
+
 /* ---- what we say of ourselves ---- */
 
 static uint32_t frame_limit(size_t threshold)
 {
     return threshold > HD_FRAME_MIN_PAYLOAD ? (uint32_t)threshold : HD_FRAME_MIN_PAYLOAD;
+}
+
+static void name_offer(struct hd_offer *offer, const struct hd_device *device)
+{
+    snprintf(offer->name, sizeof(offer->name), "%s", (device->inner ? device->inner : device)->ops->name);
 }
 
 static void introduce(struct greeting *g, enum hd_note_kind kind)
@@ -115,6 +146,7 @@ static void introduce(struct greeting *g, enum hd_note_kind kind)
     char host[48] = "?";
     gethostname(host, sizeof(host) - 1);
     g->mine = (struct hd_note){.kind = kind,
+                               .patience = patience(g),
                                .limits = {.frame_max = frame_limit(conf->eager_threshold),
                                           .local_frame_max = frame_limit(conf->shm_eager_threshold),
                                           .credits = (uint32_t)conf->link_credits,
@@ -128,7 +160,7 @@ static void introduce(struct greeting *g, enum hd_note_kind kind)
     for (unsigned i = 0; i < g->engine->device_count; i++) {
         struct hd_device *device = g->engine->devices[i];
         struct hd_offer *offer = &g->mine.offers[g->mine.offer_count++];
-        snprintf(offer->name, sizeof(offer->name), "%s", (device->inner ? device->inner : device)->ops->name);
+        name_offer(offer, device);
         offer->length = (uint16_t)device->ops->describe(device, offer->blob);
     }
 }
@@ -310,8 +342,7 @@ static int bring_up(struct greeting *g, struct hd_device *device, const char *ad
         err = prepare(g, device, address, choice.token, true, &link, &ep);
     if (err)
         return decline(g, result, HD_NOTE_CHOICE, hd_last_error());
-    snprintf(choice.offers[0].name, sizeof(choice.offers[0].name), "%s",
-             (device->inner ? device->inner : device)->ops->name);
+    name_offer(&choice.offers[0], device);
     err = ep->ops->offer(ep, choice.offers[0].blob, &choice.offers[0].length);
     if (err) {
         unprepare(link, ep);
@@ -325,14 +356,15 @@ static int bring_up(struct greeting *g, struct hd_device *device, const char *ad
         return err ? err : fall_back(g, result, g->step.reason);
     }
     const struct hd_offer *theirs = &g->step.offers[0]; /* empty if the transport's server has nothing to say */
-    err = ep->ops->learn(ep, theirs->blob, theirs->length);
-    if (!err)
-        err = ep->ops->finish(ep, g->deadline);
-    if (err) {
+    struct hd_note confirm = {.kind = HD_NOTE_CONFIRM};
+    struct hd_offer *word = &confirm.offers[0];
+    if ((err = ep->ops->learn(ep, theirs->blob, theirs->length)) || (err = ep->ops->finish(ep, step_deadline(g))) ||
+        (err = ep->ops->confirm(ep, word->blob, &word->length))) {
         unprepare(link, ep);
         return decline(g, result, HD_NOTE_CONFIRM, hd_last_error());
     }
-    struct hd_note confirm = {.kind = HD_NOTE_CONFIRM};
+    name_offer(word, device);
+    confirm.offer_count = word->length > 0;
     err = put(g, &confirm);
     if (err) {
         unprepare(link, ep);
@@ -347,11 +379,13 @@ static int bring_up(struct greeting *g, struct hd_device *device, const char *ad
 static int connect_side(struct greeting *g, const char *address, struct hd_connect_result *result)
 {
     introduce(g, HD_NOTE_CLIENT);
+    int64_t began = hd_now();
     int err = put(g, &g->mine);
     if (!err)
         err = get(g, HD_NOTE_SERVER, &g->peers);
     if (err)
         return err;
+    learn_patience(g, began);
     memcpy(result->service, g->peers.service, sizeof(result->service));
     err = attach(g, result);
     if (err)
@@ -382,7 +416,7 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
                      : hd_error(-EOPNOTSUPP, "transport %s is not in use here", chosen->name);
     struct hd_note answer = {.kind = HD_NOTE_ANSWER}, *confirm = &g->step;
     struct hd_offer *mine = &answer.offers[0];
-    if (!err && ((err = ep->ops->answer(ep, chosen->blob, chosen->length, g->deadline)) ||
+    if (!err && ((err = ep->ops->answer(ep, chosen->blob, chosen->length, step_deadline(g))) ||
                  (err = ep->ops->reply(ep, mine->blob, &mine->length))))
         unprepare(link, ep);
     if (err) {
@@ -399,6 +433,11 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
     if (err || confirm->refused) {
         unprepare(link, ep);
         return err ? err : fall_back(g, result, confirm->reason);
+    }
+    err = ep->ops->confirmed(ep, confirm->offers[0].blob, confirm->offers[0].length);
+    if (err) { /* the client has its end up: it learns by the connection's end */
+        unprepare(link, ep);
+        return err;
     }
     hd_link_ref(link);
     hd_link_start(link, ep);
@@ -476,6 +515,7 @@ static int accept_side(struct greeting *g, const void *prefix, size_t prefix_len
     int err = get_rest(g, HD_NOTE_CLIENT, HD_MAGIC_LENGTH, &g->peers);
     if (err)
         return err;
+    learn_patience(g, hd_now());
     introduce(g, HD_NOTE_SERVER);
     memcpy(g->mine.service, result->service, sizeof(g->mine.service));
     err = put(g, &g->mine);

@@ -8,13 +8,13 @@
  * spaces of their own. The socket stays: it brings descriptors of slabs, and its end says that the peer's mappings are
  * no longer in use.
  *
- * Trust: slabs are mapped only between processes of the same user, who could read each other's memory anyway. Across
- * users everything is copied through the rings. What the peer sends is sealed against shrinking, or it is refused: a
- * mapping that shrinks would kill us.
+ * Trust: slabs are mapped only between processes of the same user in the same user name space, who could read each
+ * other's memory anyway. To all others everything is copied through the rings. Each end asks the kernel, and tells the
+ * other what it found: memory is shared if both agree. What the peer sends is sealed against shrinking, or it is
+ * refused: a mapping that shrinks would kill us.
  */
 
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,11 +25,14 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "first_line.h"
 #include "ring.h"
 
 #define NAME_PREFIX "howdah-"
 #define NAME_LENGTH (sizeof(NAME_PREFIX) - 1 + 32)
 #define MAPS_MAX    4096
+#define BACKLOG     64 /* strangers that may stand in front of the peer */
+#define CAPS        (HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC)
 #define OWN_MAX     32 /* mappings of slabs that hold one large buffer each: those come and go */
 
 struct host { /* what identifies a host to another process on it */
@@ -40,6 +43,10 @@ struct host { /* what identifies a host to another process on it */
 struct hello { /* server to client, with three descriptors: segment, server's event, client's event */
     uint8_t token[HD_ID_LENGTH];
     uint64_t segment_size;
+};
+
+struct word {      /* server to client in its answer, client to server in its confirmation */
+    uint32_t caps; /* HD_CAP_*: what this end allows */
 };
 
 struct announcement { /* a slab; its descriptor comes along */
@@ -59,6 +66,7 @@ struct shm_ep {
     struct hd_ring_ep ring;
     struct hd_ep_params params;
     int listener, socket;
+    unsigned peers_caps; /* what the peer said that it allows */
     void *segment;
     size_t segment_size;
     bool closed;
@@ -216,6 +224,7 @@ static int shm_create(struct hd_device *device, const struct hd_ep_params *param
     ep->ring.shared = true;
     ep->ring.event_fd = ep->ring.peer_event_fd = ep->listener = ep->socket = -1;
     ep->params = *params;
+    ep->peers_caps = CAPS; /* an older peer does not say, and decides as we do */
     pthread_mutex_init(&ep->maps_lock, NULL);
     *out = &ep->ring.base;
     return 0;
@@ -242,20 +251,66 @@ static int shm_offer(struct hd_ep *base, uint8_t *address, uint16_t *length)
     struct sockaddr_un un;
     socklen_t size = abstract_address(&un, name);
     ep->listener = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (ep->listener < 0 || bind(ep->listener, (struct sockaddr *)&un, size) || listen(ep->listener, 4))
+    if (ep->listener < 0 || bind(ep->listener, (struct sockaddr *)&un, size) || listen(ep->listener, BACKLOG))
         return hd_error(-errno, "no Unix socket to meet the peer on: %s", strerror(errno));
     memcpy(address, name, NAME_LENGTH);
     *length = NAME_LENGTH;
     return 0;
 }
 
-/* Processes of one user may map each other's slabs. */
-static void decide_caps(struct shm_ep *ep)
+/* What the kernel shows for every user that our user name space does not know. */
+static uid_t overflow_uid(void)
+{
+    char line[32];
+    hd_first_line(line, sizeof(line), "/proc/sys/kernel/overflowuid");
+    return line[0] ? (uid_t)strtoul(line, NULL, 10) : 65534;
+}
+
+/* Also false if it cannot be told: the process is in a PID name space that ours does not see, or gone. */
+static bool same_user_namespace(pid_t pid)
+{
+    char path[48];
+    struct stat mine, peers;
+    if (stat("/proc/self/ns/user", &mine))
+        return errno == ENOENT; /* a kernel without user name spaces */
+    snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+    return pid > 0 && stat(path, &peers) == 0 && mine.st_dev == peers.st_dev && mine.st_ino == peers.st_ino;
+}
+
+/* Whether the process at the other end of the socket may map our slabs. Its user's number was translated into our user
+ * name space: equal numbers are one user, but for the number of the unknown. */
+static bool may_share(int socket)
 {
     struct ucred peer;
     socklen_t size = sizeof(peer);
-    if (getsockopt(ep->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid())
-        ep->ring.base.caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC;
+    return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid() &&
+           peer.uid != overflow_uid() && same_user_namespace(peer.pid);
+}
+
+static void decide_caps(struct shm_ep *ep)
+{
+    ep->ring.base.caps = may_share(ep->socket) ? CAPS & ep->peers_caps : 0;
+}
+
+static int say_caps(struct hd_ep *base, uint8_t *bytes, uint16_t *length)
+{
+    struct word word = {.caps = base->caps};
+    memcpy(bytes, &word, sizeof(word));
+    *length = sizeof(word);
+    return 0;
+}
+
+/* All or nothing: a pair of ends of which one reads and the other does not write is no use. */
+static int hear_caps(struct hd_ep *base, const uint8_t *bytes, size_t length)
+{
+    struct shm_ep *ep = (struct shm_ep *)base;
+    struct word word;
+    if (length < sizeof(word))
+        return 0;
+    memcpy(&word, bytes, sizeof(word));
+    ep->peers_caps = (word.caps & CAPS) == CAPS ? CAPS : 0;
+    base->caps &= ep->peers_caps;
+    return 0;
 }
 
 static int segment_create(struct shm_ep *ep)
@@ -301,16 +356,6 @@ static int shm_answer(struct hd_ep *base, const uint8_t *address, size_t length,
     return err ? hd_error(err, "cannot pass memory to the peer: %s", strerror(-err)) : 0;
 }
 
-static int poll_for(int fd, short events, int64_t deadline)
-{
-    int64_t left = deadline == HD_FOREVER ? -1 : deadline - hd_now();
-    if (deadline != HD_FOREVER && left <= 0)
-        return hd_error(-ETIMEDOUT, "the peer did not come to the Unix socket in time");
-    struct pollfd p = {.fd = fd, .events = events};
-    poll(&p, 1, left < 0 ? -1 : (int)(left / 1000000 > INT32_MAX ? INT32_MAX : left / 1000000 + 1));
-    return 0;
-}
-
 static bool same_token(const uint8_t *a, const uint8_t *b)
 {
     unsigned difference = 0;
@@ -319,16 +364,13 @@ static bool same_token(const uint8_t *a, const uint8_t *b)
     return difference == 0;
 }
 
-/* Takes what the server passed; whoever does not know the token is sent away. */
-static int take_hello(struct shm_ep *ep, int64_t deadline)
+/* Takes what the server passed; whoever does not know the token is sent away. The server connects and passes it before
+ * it answers, so who has said nothing by now is not the server. */
+static int take_hello(struct shm_ep *ep)
 {
     struct hello hello;
-    int fds[3], err;
-    while ((err = receive_fds(ep->socket, &hello, sizeof(hello), fds, 3)) == -EAGAIN) {
-        err = poll_for(ep->socket, POLLIN, deadline);
-        if (err)
-            return err;
-    }
+    int fds[3];
+    int err = receive_fds(ep->socket, &hello, sizeof(hello), fds, 3);
     if (err)
         return err;
     ep->segment_size = hd_ring_segment_size(&ep->params.mine, &ep->params.peers);
@@ -349,18 +391,15 @@ static int shm_finish(struct hd_ep *base, int64_t deadline)
 {
     struct shm_ep *ep = (struct shm_ep *)base;
     while (!ep->segment) {
-        int err = poll_for(ep->listener, POLLIN, deadline);
-        if (err)
-            return err;
         ep->socket = accept4(ep->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (ep->socket < 0)
-            continue;
-        err = take_hello(ep, deadline);
-        if (err) {
+        if (ep->socket < 0 && errno != EINTR && errno != ECONNABORTED)
+            return hd_error(-ECONNRESET, "the peer's connection is not among those to our Unix socket: %s",
+                            strerror(errno));
+        if (hd_expired(deadline))
+            return hd_error(-ETIMEDOUT, "strangers keep our Unix socket busy");
+        if (ep->socket >= 0 && take_hello(ep)) {
             close(ep->socket);
             ep->socket = -1;
-            if (err == -ETIMEDOUT)
-                return err;
         }
     }
     close(ep->listener);
@@ -581,7 +620,11 @@ const struct hd_transport_ops hd_shm_ops = {
     .ep_create = shm_create,
     .offer = shm_offer,
     .answer = shm_answer,
+    .reply = say_caps,
+    .learn = hear_caps,
     .finish = shm_finish,
+    .confirm = say_caps,
+    .confirmed = hear_caps,
     .locate = shm_locate,
     HD_RING_OPERATIONS,
     .get = shm_get,

@@ -196,6 +196,8 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(reply, reply_nothing);
     FILL(learn, learn_nothing);
     FILL(finish, finish_nothing);
+    FILL(confirm, reply_nothing);
+    FILL(confirmed, learn_nothing);
     FILL(locate, locate_unsupported);
     FILL(send, send_unsupported);
     FILL(get, rma_unsupported);
@@ -247,7 +249,7 @@ static bool faults_wanted(const struct hd_conf *c)
 {
     return c->fault_drop_rate > 0 || c->fault_delay_rate > 0 || c->fault_duplicate_rate > 0 ||
            c->fault_register_rate > 0 || c->fault_error_rate > 0 || c->fault_corrupt_rate > 0 ||
-           c->fault_slow_rate > 0 || c->fault_deaf_rate > 0;
+           c->fault_slow_rate > 0 || c->fault_deaf_rate > 0 || c->fault_stuck_rate > 0;
 }
 
 int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **out)

@@ -94,13 +94,17 @@ struct hd_transport_ops {
     const char *(*reachable)(struct hd_device *device, const uint8_t *blob, size_t length);
 
     /* Set-up, without the lock: client offers; server answers, and may have something to say in turn (reply); client
-     * learns that and finishes. */
+     * learns that and finishes. What both ends must agree on and the client knows only then it says in confirm(), and
+     * the server takes it in confirmed(); an older client says nothing (length 0). answer() and finish() return by
+     * their deadline, which leaves time to tell the peer that there is no link. */
     int (*ep_create)(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
     int (*offer)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
     int (*answer)(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
     int (*reply)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
     int (*learn)(struct hd_ep *ep, const uint8_t *address, size_t length);
     int (*finish)(struct hd_ep *ep, int64_t deadline);
+    int (*confirm)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    int (*confirmed)(struct hd_ep *ep, const uint8_t *address, size_t length);
 
     /* What this peer must be told to access `buf->base + offset`. Fails if it cannot (the slab is not registered, say).
      */

@@ -56,7 +56,8 @@ enum part_kind {
     PART_TOKEN,
     PART_ATTACH,
     PART_REFUSED,
-    PART_SERVICE
+    PART_SERVICE,
+    PART_PATIENCE
 };
 
 struct part_head {
@@ -96,6 +97,7 @@ size_t hd_note_encode(const struct hd_note *note, uint8_t *bytes)
         at = part(at, PART_ENGINE, note->engine, HD_ID_LENGTH);
         at = part(at, PART_NAME, note->name, strnlen(note->name, HD_NAME_MAX - 1));
         at = part(at, PART_LIMITS, &note->limits, sizeof(note->limits));
+        at = part(at, PART_PATIENCE, &note->patience, sizeof(note->patience));
     }
     if (note->service[0])
         at = part(at, PART_SERVICE, note->service, strnlen(note->service, HD_SERVICE_MAX));
@@ -175,6 +177,9 @@ static bool decode_part(struct hd_note *note, unsigned kind, const uint8_t *byte
     case PART_SERVICE:
         hd_copy_text(note->service, sizeof(note->service), bytes, length);
         return length <= HD_SERVICE_MAX;
+    case PART_PATIENCE:
+        memcpy(&note->patience, bytes, length >= sizeof(note->patience) ? sizeof(note->patience) : 0);
+        return length >= sizeof(note->patience);
     default:
         return true;
     }

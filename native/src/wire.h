@@ -134,11 +134,13 @@ struct hd_offer {
 /* All notes in one shape; each kind uses some of the members. */
 struct hd_note {
     enum hd_note_kind kind;
-    uint8_t engine[HD_ID_LENGTH];          /* CLIENT, SERVER */
-    char name[HD_NAME_MAX];                /* CLIENT, SERVER: who, for people */
-    char service[HD_SERVICE_MAX + 1];      /* SERVER: what streams are meant for; may be "" */
-    struct hd_limits limits;               /* CLIENT, SERVER */
-    struct hd_offer offers[HD_OFFERS_MAX]; /* CLIENT, SERVER: transports; CHOICE, ANSWER: the one with its address */
+    uint8_t engine[HD_ID_LENGTH];     /* CLIENT, SERVER */
+    char name[HD_NAME_MAX];           /* CLIENT, SERVER: who, for people */
+    char service[HD_SERVICE_MAX + 1]; /* SERVER: what streams are meant for; may be "" */
+    struct hd_limits limits;          /* CLIENT, SERVER */
+    uint32_t patience;                /* CLIENT, SERVER: ms that the sender still waits; 0: not said */
+    /* CLIENT, SERVER: transports; CHOICE, ANSWER: the one with its address; CONFIRM: the one with its last word */
+    struct hd_offer offers[HD_OFFERS_MAX];
     unsigned offer_count;
     uint8_t token[HD_ID_LENGTH]; /* CHOICE: names the link */
     bool attach;                 /* CHOICE: the link with this token exists already */

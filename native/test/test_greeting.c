@@ -3,7 +3,11 @@
 /* Meeting on a TCP connection: with each other, with peers that speak something else, and with peers that misbehave. */
 
 #include <errno.h>
+#include <poll.h>
+#include <stddef.h>
 #include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "support.h"
@@ -123,6 +127,158 @@ static void without_a_common_transport_both_go_on_over_tcp(void **state)
             expect_untouched(fds);
         }
         assert_int_equal(counter(a, "fallbacks"), 1);
+        close(fds[0]);
+        close(fds[1]);
+        hd_engine_destroy(a);
+        hd_engine_destroy(b);
+    }
+}
+
+/* ---- set-ups that do not come to an end ---- */
+
+#define SQUATTERS_MAX 200
+#define NAME_LENGTH   39 /* howdah- and 32 digits */
+
+/* Stands between client and server, and comes to the client's Unix socket before the server can. */
+struct squatter {
+    int client, server; /* our ends of the two connections */
+    int wanted, count;
+    int sockets[SQUATTERS_MAX];
+};
+
+static void squat(struct squatter *s, const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    memcpy(address.sun_path + 1, name, NAME_LENGTH);
+    socklen_t length = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + NAME_LENGTH);
+    while (s->count < s->wanted) {
+        int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+        if (fd < 0 || connect(fd, (struct sockaddr *)&address, length)) { /* as many as there is room for */
+            close(fd);
+            return;
+        }
+        s->sockets[s->count++] = fd;
+    }
+}
+
+/* @return false at the end. */
+static bool pass_on(struct squatter *s, int from, int to)
+{
+    char bytes[8192];
+    ssize_t n = recv(from, bytes, sizeof(bytes), 0);
+    if (n <= 0)
+        return false;
+    const char *name = memmem(bytes, (size_t)n, "howdah-", 7);
+    if (from == s->client && name && name + NAME_LENGTH <= bytes + n)
+        squat(s, name);
+    return send(to, bytes, (size_t)n, MSG_NOSIGNAL) == n;
+}
+
+static void *stand_between(void *arg)
+{
+    struct squatter *s = arg;
+    for (;;) {
+        struct pollfd ends[2] = {{.fd = s->client, .events = POLLIN}, {.fd = s->server, .events = POLLIN}};
+        poll(ends, 2, -1);
+        if ((ends[0].revents && !pass_on(s, s->client, s->server)) ||
+            (ends[1].revents && !pass_on(s, s->server, s->client)))
+            return NULL;
+    }
+}
+
+struct acceptance {
+    hd_engine *engine;
+    int fd, err;
+    int64_t timeout;
+    struct hd_connect_result result;
+};
+
+static void *accept_one(void *arg)
+{
+    struct acceptance *a = arg;
+    a->result.size = sizeof(a->result);
+    a->err = hd_accept(a->engine, a->fd, NULL, 0, a->timeout, &a->result);
+    return NULL;
+}
+
+/* Client and server with the same patience, which is the worst case. */
+static int meet(hd_engine *a, hd_engine *b, int client_fd, int server_fd, int64_t timeout,
+                struct hd_connect_result *client, struct acceptance *server)
+{
+    pthread_t thread;
+    *server = (struct acceptance){.engine = b, .fd = server_fd, .timeout = timeout};
+    client->size = sizeof(*client);
+    assert_int_equal(pthread_create(&thread, NULL, accept_one, server), 0);
+    int err = hd_connect(a, client_fd, "testhost:1", timeout, client);
+    pthread_join(thread, NULL);
+    return err;
+}
+
+static void meet_with_squatters(int squatters, enum hd_outcome expected)
+{
+    hd_engine *a = test_engine((const char *const[]){"transport=auto", NULL});
+    hd_engine *b = test_engine((const char *const[]){"transport=auto", NULL});
+    int left[2], right[2];
+    struct hd_connect_result client = {0};
+    struct acceptance server;
+    pthread_t thread;
+    test_sockets(left);
+    test_sockets(right);
+    struct squatter squatter = {.client = left[1], .server = right[0], .wanted = squatters};
+    assert_int_equal(pthread_create(&thread, NULL, stand_between, &squatter), 0);
+    assert_ok(meet(a, b, left[0], right[1], PATIENCE, &client, &server));
+    assert_ok(server.err);
+    assert_true(squatter.count > 0);
+    assert_int_equal(client.outcome, expected);
+    assert_int_equal(server.result.outcome, expected);
+    if (expected == HD_FALLBACK) {
+        expect_untouched((int[]){left[0], right[1]});
+        assert_non_null(strstr(client.reason, "Unix socket"));
+    } else {
+        hd_link_put(client.link);
+        hd_link_put(server.result.link);
+    }
+    hd_engine_destroy(a);
+    hd_engine_destroy(b);
+    shutdown(left[0], SHUT_RDWR);
+    shutdown(right[1], SHUT_RDWR);
+    pthread_join(thread, NULL);
+    for (int i = 0; i < squatter.count; i++)
+        close(squatter.sockets[i]);
+    for (int i = 0; i < 2; i++) {
+        close(left[i]);
+        close(right[i]);
+    }
+}
+
+static void squatters_on_the_unix_socket_are_passed_by(void **state)
+{
+    (void)state;
+    meet_with_squatters(1, HD_LINKED);
+    meet_with_squatters(20, HD_LINKED);
+    meet_with_squatters(SQUATTERS_MAX, HD_FALLBACK); /* there is no room for the server */
+}
+
+static void an_adapter_that_gets_stuck_leaves_a_live_socket(void **state)
+{
+    (void)state;
+    for (int who = 0; who < 3; who++) {
+        hd_engine *a = test_engine(who != 1 ? (const char *const[]){"transport=auto", "fault.stuck.rate=1", NULL}
+                                            : (const char *const[]){"transport=auto", NULL});
+        hd_engine *b = test_engine(who != 0 ? (const char *const[]){"transport=auto", "fault.stuck.rate=1", NULL}
+                                            : (const char *const[]){"transport=auto", NULL});
+        int fds[2];
+        struct hd_connect_result client = {0};
+        struct acceptance server;
+        test_sockets(fds);
+        assert_ok(meet(a, b, fds[0], fds[1], PATIENCE / 10, &client, &server));
+        assert_ok(server.err);
+        assert_int_equal(client.outcome, HD_FALLBACK);
+        assert_int_equal(server.result.outcome, HD_FALLBACK);
+        assert_non_null(strstr(client.reason, "did not get ready"));
+        assert_string_equal(client.reason, server.result.reason);
+        expect_untouched(fds);
+        assert_true(counter(a, "faults.stuck") + counter(b, "faults.stuck") == 1);
         close(fds[0]);
         close(fds[1]);
         hd_engine_destroy(a);
@@ -261,6 +417,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_foreign_server_is_recognised),
         cmocka_unit_test(silence_ends_with_a_timeout),
         cmocka_unit_test(without_a_common_transport_both_go_on_over_tcp),
+        cmocka_unit_test(squatters_on_the_unix_socket_are_passed_by),
+        cmocka_unit_test(an_adapter_that_gets_stuck_leaves_a_live_socket),
         cmocka_unit_test(a_named_transport_does_not_fall_back),
         cmocka_unit_test(the_server_says_what_streams_are_meant_for),
         cmocka_unit_test(noise_on_the_guard_ends_the_link),

@@ -7,7 +7,7 @@
 
 static struct hd_note sample(enum hd_note_kind kind)
 {
-    struct hd_note note = {.kind = kind, .name = "nodemanager 17 on host"};
+    struct hd_note note = {.kind = kind, .name = "nodemanager 17 on host", .patience = 9876};
     if (kind == HD_NOTE_SERVER)
         memset(note.service, 's', HD_SERVICE_MAX);
     note.limits = (struct hd_limits){.frame_max = 32768,
@@ -51,6 +51,7 @@ static void notes_survive_the_wire(void **state)
             assert_memory_equal(&back.limits, &note.limits, sizeof(note.limits));
             assert_memory_equal(back.engine, note.engine, HD_ID_LENGTH);
             assert_string_equal(back.service, note.service);
+            assert_int_equal(back.patience, note.patience);
         }
     }
 }

@@ -162,7 +162,9 @@ public enum EngineOption {
   /** Probability that a frame is refused once for lack of room. */
   FAULT_SLOW_RATE("hadoop.rdma.fault.slow.rate", "rate", "0", "0 .. 1"),
   /** Probability that whoever sleeps is not woken when something arrives. */
-  FAULT_DEAF_RATE("hadoop.rdma.fault.deaf.rate", "rate", "0", "0 .. 1");
+  FAULT_DEAF_RATE("hadoop.rdma.fault.deaf.rate", "rate", "0", "0 .. 1"),
+  /** Probability that the adapter does not get ready while a link is set up. */
+  FAULT_STUCK_RATE("hadoop.rdma.fault.stuck.rate", "rate", "0", "0 .. 1");
 
   private final String key;
   private final String type;
