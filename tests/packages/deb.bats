@@ -98,12 +98,12 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 }
 
 @test "on an older release apt refuses and names the C library" {
-    printf 'Package: libc6\nStatus: install ok installed\nVersion: 2.31-13\nArchitecture: amd64\nMaintainer: m <m@howdah.invalid>\nDescription: C\n' \
+    printf 'Package: libc6\nStatus: install ok installed\nVersion: 2.24-11\nArchitecture: amd64\nMaintainer: m <m@howdah.invalid>\nDescription: C\n' \
         >"$ROOT/srv/status"
     run in_root apt-get -s -o Dir::State::status=/srv/status install howdah-engine
     echo "$output"
     [ "$status" -ne 0 ]
-    [[ $output == *'libc6 (>= 2.34)'* ]]
+    [[ $output == *'libc6 (>= 2.2'[5-8]')'* ]]
 }
 
 @test "with a full /var apt says so, and goes on when there is room" {

@@ -19,7 +19,7 @@ setup_file() {
     mkdir -p "$BATS_FILE_TMPDIR"/{base,jdk,older}
     base_provides >"$BATS_FILE_TMPDIR/provides"
     stub_package debian-base "$BATS_FILE_TMPDIR/base" <"$BATS_FILE_TMPDIR/provides"
-    grep -v 'GLIBC_2\.3[4-9]' "$BATS_FILE_TMPDIR/provides" | stub_package older-base "$BATS_FILE_TMPDIR/older"
+    grep -v 'GLIBC_2\.\(2[5-9]\|3[0-9]\)' "$BATS_FILE_TMPDIR/provides" | stub_package older-base "$BATS_FILE_TMPDIR/older"
     stub_package site-jdk "$BATS_FILE_TMPDIR/jdk" <<<java-1.8.0-headless
     mkdir "$BATS_FILE_TMPDIR/home"
     echo '%_dbpath /var/lib/rpm' >"$BATS_FILE_TMPDIR/home/.rpmmacros"
@@ -159,7 +159,7 @@ refused_without_trace() {
 @test "on an older release dnf refuses and names the C library" {
     run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/older" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
     refused_without_trace
-    [[ $output == *'libc.so.6(GLIBC_2.34)'* ]]
+    [[ $output == *'libc.so.6(GLIBC_2.2'[5-8]')'* ]]
 }
 
 @test "with a full /var dnf says so, and goes on when there is room" {
