@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit e2e e2e-slow conformance conformance-slow
-.PHONY: bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
+.PHONY: bench-default bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,6 +63,9 @@ conformance: stock ## run upstream's own tests against our jars
 
 conformance-slow: stock ## run all that are listed, an hour and more
 	@ci/conformance --slow
+
+bench-default: stock ## compare with stock Hadoop and Spark, both as they are by default, build/bench/default.json
+	@ci/bench-default
 
 bench-engine: dist ## compare the engine with TCP, memcpy and perftest, build/bench/engine.json
 	@ci/bench-engine

@@ -180,6 +180,18 @@ public final class Cluster {
     return ClusterDir.id(dir.readRecord());
   }
 
+  /**
+   * Processor seconds of the cluster's daemons, of the containers of its NodeManagers that have ended, and of this
+   * process and the commands that it ran.
+   */
+  double processorSeconds() {
+    double seconds = PidRecord.processorSeconds("self");
+    for (PidRecord daemon : running().values()) {
+      seconds += PidRecord.processorSeconds(Long.toString(daemon.pid()));
+    }
+    return seconds;
+  }
+
   /** Variables that point a shell's hadoop, hdfs, yarn, mapred and spark commands at this cluster. */
   public Map<String, String> environment() {
     Map<String, String> env = new LinkedHashMap<>();

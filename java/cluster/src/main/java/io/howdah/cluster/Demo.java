@@ -30,6 +30,7 @@ final class Demo {
   private String counts = "";
   private String current = "";
   private double begun;
+  private double processorBefore;
 
   /**
    * The jobs on a running cluster.
@@ -52,7 +53,7 @@ final class Demo {
     try {
       runAll();
     } catch (IOException | RuntimeException e) {
-      report.add(current, "", progress.seconds() - begun, "did not finish", false);
+      report.add(current, "", progress.seconds() - begun, 0, "did not finish", false);
       throw e;
     }
   }
@@ -71,6 +72,7 @@ final class Demo {
   private void begin(String name, String format, Object... arguments) {
     progress.say("%s: " + format, prepend(name, arguments));
     current = name;
+    processorBefore = jobs.processorSeconds();
     begun = progress.seconds();
   }
 
@@ -82,7 +84,7 @@ final class Demo {
 
   private void end(String name, String input, String check, boolean ok) {
     double took = progress.seconds() - begun;
-    report.add(name, input, took, check, ok);
+    report.add(name, input, took, jobs.processorSeconds() - processorBefore, check, ok);
     progress.say("%s: %s: %s (%.1f s)", name, ok ? "ok" : "FAILED", check, took);
   }
 

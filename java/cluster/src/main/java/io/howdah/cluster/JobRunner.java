@@ -42,6 +42,11 @@ final class JobRunner {
     return logs.resolve(name + ".log");
   }
 
+  /** What the cluster's processes and the commands have taken until now; see {@link Cluster#processorSeconds()}. */
+  double processorSeconds() {
+    return cluster.processorSeconds();
+  }
+
   /**
    * Runs a command to its end and shows how far it is.
    *

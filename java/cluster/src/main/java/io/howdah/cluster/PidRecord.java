@@ -16,6 +16,10 @@ final class PidRecord {
   private static final Path BOOT_ID = Paths.get("/proc/sys/kernel/random/boot_id");
   private static final int STATE = 0;
   private static final int START_TIME = 19;
+  /** Ticks in user and kernel mode, of the process and of its children that have ended and were waited for. */
+  private static final int[] TICKS = {11, 12, 13, 14};
+  /** On every architecture that the distribution is for. */
+  private static final double TICKS_PER_SECOND = 100;
 
   private final long pid;
   private final long startTicks;
@@ -47,9 +51,24 @@ final class PidRecord {
     return Optional.of(new PidRecord(Long.parseLong(fields[0]), Long.parseLong(fields[1]), fields[2]));
   }
 
+  /**
+   * Processor seconds of a process and of all its descendants that have ended and were waited for.
+   *
+   * @param pid a number, or "self"
+   * @return 0 if there is no such process
+   */
+  static double processorSeconds(String pid) {
+    String[] stat = stat(pid);
+    long ticks = 0;
+    for (int field : TICKS) {
+      ticks += stat == null ? 0 : Long.parseLong(stat[field]);
+    }
+    return ticks / TICKS_PER_SECOND;
+  }
+
   /** The process with this pid as it is now, if there is one. */
   static Optional<PidRecord> of(long pid) {
-    String[] stat = stat(pid);
+    String[] stat = stat(Long.toString(pid));
     return stat == null ? Optional.empty() : Optional.of(new PidRecord(pid, Long.parseLong(stat[START_TIME]), boot()));
   }
 
@@ -59,7 +78,7 @@ final class PidRecord {
 
   /** Whether the recorded process, and not another that got its pid, still runs. A zombie does not. */
   boolean isAlive() {
-    String[] stat = stat(pid);
+    String[] stat = stat(Long.toString(pid));
     return stat != null && boot.equals(boot()) && Long.parseLong(stat[START_TIME]) == startTicks
         && !"Z".equals(stat[STATE]) && !"X".equals(stat[STATE]);
   }
@@ -84,7 +103,7 @@ final class PidRecord {
   }
 
   /** Fields of /proc/PID/stat from the third on; the second, the name, may hold anything. */
-  private static String[] stat(long pid) {
+  private static String[] stat(String pid) {
     try {
       String stat = new String(Files.readAllBytes(Paths.get("/proc/" + pid + "/stat")), StandardCharsets.ISO_8859_1);
       return stat.substring(stat.lastIndexOf(')') + 2).split(" ");
