@@ -1,0 +1,122 @@
+package io.howdah.upgrade;
+
+import io.howdah.engine.EngineConf;
+import io.howdah.engine.EngineOption;
+import java.lang.reflect.Field;
+import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeSet;
+
+/**
+ * The table of all options but the engine's own ({@link EngineOption}). Each {@link Component} adds its switch,
+ * {@code required} and {@code fallback.remember}.
+ */
+public final class Options {
+  /** The one switch. */
+  public static final Option<Mode> ENABLED = Option.mode("hadoop.rdma.enabled", Mode.AUTO,
+      "the engine for everything that has no switch of its own").environment("HOWDAH_ENABLED");
+
+  /** HiBD's switches. */
+  public static final Option<Boolean> IB = Option.flag("hadoop.ib.enabled", null, "HiBD's: InfiniBand is used");
+  public static final Option<Boolean> ROCE = Option.flag("hadoop.roce.enabled", null, "HiBD's: RoCE is used");
+  public static final Option<Boolean> SPARK_IB = Option.flag("spark.ib.enabled", null, "HiBD's: InfiniBand is used");
+  public static final Option<Boolean> SPARK_ROCE = Option.flag("spark.roce.enabled", null, "HiBD's: RoCE is used");
+
+  /** HiBD's names of the device, which is the engine's verbs.device. */
+  public static final Option<String> DEVICE = Option.text("hadoop.rdma.dev.name", null,
+      "device by name; the same as hadoop.rdma.verbs.device").alias("hadoop.rdma.dev.num");
+  public static final Option<String> SPARK_DEVICE = Option.text("spark.shuffle.rdma.device.name", null,
+      "device by name; the same as spark.shuffle.rdma.verbs.device").alias("spark.shuffle.rdma.device.num");
+
+  // HDFS.
+  public static final Option<Long> HDFS_PACKET_SIZE = Option.bytes("dfs.rdma.packet.size", 512 << 10, 0, 8 << 20,
+      "size of the packets of a writer that fills them; 0: as over sockets");
+  public static final Option<Boolean> HDFS_STAGES = Option.flag("dfs.rdma.stages.enabled", false,
+      "DataNodes receive, forward and verify packets by threads of their own");
+  public static final Option<Integer> HDFS_STAGE_HANDLERS = Option.count("dfs.rdma.stages.handlers", 8, 1, 4096,
+      "threads of the stages");
+  public static final Option<Integer> HDFS_STAGE_QUEUE = Option.count("dfs.rdma.stages.queue", 16, 1, 4096,
+      "packets of a block that may wait to be written");
+
+  // Spark.
+  public static final Option<Integer> SPARK_HANDLERS = Option.count("spark.shuffle.rdma.server.handlers", 0, 0, 1024,
+      "threads that read blocks for peers; 0: as many as Spark takes for its server, at most 4");
+  public static final Option<Integer> SPARK_QUEUE = Option.count("spark.shuffle.rdma.server.queue", 8192, 16, 1 << 20,
+      "requests that may wait");
+  public static final Option<Long> SPARK_BATCH = Option.bytes("spark.shuffle.rdma.batch.size", 1 << 20, 64 << 10,
+      64 << 20, "most bytes of blocks in one answer");
+  public static final Option<Long> SPARK_PIECE = Option.bytes("spark.shuffle.rdma.piece.size", 4 << 20, 64 << 10,
+      64 << 20, "piece in which larger blocks are fetched");
+  public static final Option<Integer> SPARK_FETCHES = Option.count("spark.shuffle.rdma.fetches.in.flight", 64, 1, 1024,
+      "requests to one peer under way at a time");
+  public static final Option<Long> SPARK_IDLE = Option.millis("spark.shuffle.rdma.idle.timeout", 300_000, 1000,
+      Integer.MAX_VALUE, "a session without requests is closed after this time");
+
+  /** Names of HiBD that have no effect here, and what to know about each. */
+  private static final Map<String, String> ACCEPTED = new LinkedHashMap<>();
+
+  static {
+    ACCEPTED.put("dfs.datanode.rdma.port", "DataNodes take the engine's connections on their ordinary port");
+    ACCEPTED.put("dfs.rdma.namenode.list", "NameNodes are found by dfs.nameservices and fs.defaultFS");
+    ACCEPTED.put("dfs.rdma.hhh.mode", "this release has no storage modes");
+    ACCEPTED.put("dfs.rdma.lustre.path", "this release has no storage modes");
+    ACCEPTED.put("dfs.rdma.memory.percentage", "this release has no storage modes");
+    ACCEPTED.put("mapred.rdma.shuffle.lustre", "intermediate data is where mapreduce.cluster.local.dir says");
+    ACCEPTED.put("mapred.rdma.local.ssd.used", "intermediate data is where mapreduce.cluster.local.dir says");
+    ACCEPTED.put("mapred.rdma.disk.shuffle.enabled", "the shuffle spills to disk as stock Hadoop's does");
+  }
+
+  private Options() {
+  }
+
+  /** Every option of this table and of the components, by key. */
+  public static Map<String, Option<?>> all() {
+    Map<String, Option<?>> all = new LinkedHashMap<>();
+    for (Option<?> option : declared()) {
+      all.put(option.key(), option);
+    }
+    for (Component component : Component.values()) {
+      all.put(component.enabled().key(), component.enabled());
+      all.put(component.required().key(), component.required());
+      all.put(component.remember().key(), component.remember());
+    }
+    return all;
+  }
+
+  private static List<Option<?>> declared() {
+    List<Option<?>> options = new ArrayList<>();
+    for (Field field : Options.class.getDeclaredFields()) {
+      if (Modifier.isPublic(field.getModifiers()) && field.getType() == Option.class) {
+        try {
+          options.add((Option<?>) field.get(null));
+        } catch (IllegalAccessException e) {
+          throw new IllegalStateException(e);
+        }
+      }
+    }
+    return options;
+  }
+
+  /** Names of HiBD that are accepted without an effect: what to know, by key. */
+  public static Map<String, String> accepted() {
+    return Collections.unmodifiableMap(ACCEPTED);
+  }
+
+  /** Every name that is known, the engine's and the accepted ones included. */
+  static TreeSet<String> names() {
+    TreeSet<String> names = new TreeSet<>(ACCEPTED.keySet());
+    for (Option<?> option : all().values()) {
+      names.add(option.key());
+      names.addAll(option.aliases());
+    }
+    for (EngineOption option : EngineOption.values()) {
+      names.add(option.key());
+      names.add(Component.SPARK.prefix() + option.key().substring(EngineConf.PREFIX.length()));
+    }
+    return names;
+  }
+}

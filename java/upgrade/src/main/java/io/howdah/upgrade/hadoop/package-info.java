@@ -1,0 +1,2 @@
+/** For hosts that have Hadoop's Configuration. */
+package io.howdah.upgrade.hadoop;

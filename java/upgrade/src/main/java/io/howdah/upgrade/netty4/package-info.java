@@ -1,0 +1,2 @@
+/** For servers on Netty 4. */
+package io.howdah.upgrade.netty4;

@@ -1,0 +1,2 @@
+/** For servers with selectors of java.nio. */
+package io.howdah.upgrade.nio;
