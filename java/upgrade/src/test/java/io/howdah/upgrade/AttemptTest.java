@@ -179,7 +179,8 @@ class AttemptTest {
         ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress())) {
       assertThatThrownBy(() -> go(upgrade.connector().attempt(address(listener)), address(listener), 1))
           .isInstanceOf(IOException.class).hasMessageContaining("has to go over the engine")
-          .hasMessageContaining("hadoop.rdma.enabled=required (from test-site.xml)").hasMessageContaining("takes no greetings");
+          .hasMessageContaining("hadoop.rdma.enabled=required (from test-site.xml)")
+          .hasMessageContaining("takes no greetings");
       assertThatThrownBy(() -> go(upgrade.connector().attempt(address(silent)), address(silent), 1))
           .isInstanceOf(SocketTimeoutException.class);
       assertThat(upgrade.connector().isRefused(address(listener))).isFalse();
