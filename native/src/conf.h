@@ -11,6 +11,7 @@
 #define HD_TEXT_MAX   256
 
 enum hd_transport_choice { HD_TR_AUTO, HD_TR_VERBS, HD_TR_UDAPL, HD_TR_SHM, HD_TR_SELF, HD_TR_TCP };
+enum hd_link_layer { HD_LAYER_ANY, HD_LAYER_INFINIBAND, HD_LAYER_ETHERNET };
 enum hd_huge_choice { HD_HUGE_AUTO, HD_HUGE_ALWAYS, HD_HUGE_NEVER };
 
 enum hd_option_index {

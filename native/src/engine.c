@@ -16,7 +16,7 @@
 
 void hd_log(struct hd_engine *engine, enum hd_log_level level, const char *format, ...)
 {
-    if ((int)level > engine->conf.log_level)
+    if ((int)level > atomic_load_explicit(&engine->log_level, memory_order_relaxed))
         return;
     char line[768];
     va_list args;
@@ -209,6 +209,8 @@ static int read_conf(struct hd_engine *engine, const hd_conf *given)
     if (!err)
         engine->conf = given ? *given : *conf;
     hd_conf_destroy(conf);
+    if (!err)
+        atomic_store(&engine->log_level, engine->conf.log_level);
     if (!err)
         err = hd_conf_tune(&engine->conf, note, sizeof(note));
     if (!err && note[0])

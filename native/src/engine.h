@@ -37,6 +37,7 @@ struct hd_engine {
     hd_affinity *binds; /* the same, or NULL if it has no sets: then entering costs one comparison */
     char affinity_text[256];
     atomic_bool closing;
+    _Atomic int log_level; /* conf's, or what was set since */
 
     pthread_mutex_t lock;
     struct hd_list links;

@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "link_path.h"
@@ -106,10 +107,12 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     link->eager_max = eager_limit(link, ep);
     link->idle_since = link->last_poll = hd_now();
     link->counters = hd_stats_peer(engine->stats, link->peer);
+    link->by_transport = hd_stats_transport(engine->stats, hd_link_transport(link));
     hd_arena_warm(engine->arena, true);
     hd_count(engine->stats, links_now, 1);
     hd_count(engine->stats, links_opened, 1);
     hd_peer_count(link->counters, links, 1);
+    hd_peer_count(link->by_transport, links, 1);
     pthread_mutex_lock(&engine->lock);
     hd_list_add_tail(&engine->links, &link->in_engine);
     pthread_mutex_unlock(&engine->lock);
@@ -135,11 +138,40 @@ void hd_link_doom(struct hd_link *link, int error, const char *format, ...)
     atomic_store_explicit(&link->error, error, memory_order_release);
 }
 
+/* A transfer or fetch that does not come to its end. Open streams are not: a client that ends leaves them open. */
+static bool work_is_lost(const struct hd_link *link)
+{
+    return link->rndvs.used || link->fetches.used || link->served_count;
+}
+
+/* What is noticed first may be that the adapter gets no answer, or that a copy failed. */
+static bool hung_up(const struct hd_link *link)
+{
+    char byte;
+    return recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+static void count_end(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    if (link->state == HD_LINK_RETIRED) {
+        hd_count(engine->stats, links_idle, 1);
+    } else if (link->error == -ECONNRESET && !work_is_lost(link) && (link->peer_ended || hung_up(link))) {
+        hd_count(engine->stats, links_ended, 1);
+        hd_log(engine, HD_LOG_INFO, "link to %s ended: %s", link->peer, link->cause);
+    } else if (link->error != -ESHUTDOWN) {
+        hd_count(engine->stats, links_failed, 1);
+        hd_peer_count(link->counters, failures, 1);
+        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer,
+               link->cause);
+    }
+}
+
 /* The first half of the end: everyone is told. Memory that the peer may still touch stays until hd_link_reap(). */
 static void tear_down(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    bool retired = link->state == HD_LINK_RETIRED;
+    count_end(link);
     link->state = HD_LINK_DOWN;
     link->ep->ops->close(link->ep);
     while (link->copying) { /* at most a chunk each; then nobody writes into memory that we are about to give back */
@@ -148,14 +180,6 @@ static void tear_down(struct hd_link *link)
         hd_lock(&link->lock);
     }
     hd_count(engine->stats, links_now, -1);
-    if (retired) {
-        hd_count(engine->stats, links_idle, 1);
-    } else if (link->error != -ESHUTDOWN) {
-        hd_count(engine->stats, links_failed, 1);
-        hd_peer_count(link->counters, failures, 1);
-        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer,
-               link->cause);
-    }
     if (link->error == -EPROTO)
         hd_count(engine->stats, protocol_errors, 1);
     hd_stream_lost(link);
@@ -179,8 +203,8 @@ void hd_link_publish(struct hd_link *link)
 {
     struct hd_stats *stats = link->engine->stats;
     struct hd_tally t = link->tally;
-    if (!link->counters || !(t.frames_sent | t.frames_received | t.bytes_sent | t.bytes_received | t.messages_eager))
-        return;
+    if (!link->counters || !(t.frames_sent | t.frames_received | t.bytes_sent | t.bytes_received))
+        return; /* no message without a frame */
     link->tally = (struct hd_tally){0};
     hd_count(stats, frames_sent, t.frames_sent);
     hd_count(stats, frames_received, t.frames_received);
@@ -191,6 +215,10 @@ void hd_link_publish(struct hd_link *link)
     hd_peer_count(link->counters, frames_received, t.frames_received);
     hd_peer_count(link->counters, bytes_sent, t.bytes_sent);
     hd_peer_count(link->counters, bytes_received, t.bytes_received);
+    hd_peer_count(link->by_transport, messages_sent, t.messages_eager + t.messages_large);
+    hd_peer_count(link->by_transport, messages_received, t.messages_received);
+    hd_peer_count(link->by_transport, bytes_sent, t.bytes_sent);
+    hd_peer_count(link->by_transport, bytes_received, t.bytes_received);
 }
 
 int hd_link_failure(struct hd_link *link)

@@ -29,7 +29,8 @@ enum hd_link_state {
 
 /* What every message counts, without sharing a word with other links; hd_link_publish() carries it over. */
 struct hd_tally {
-    uint64_t frames_sent, frames_received, bytes_sent, bytes_received, messages_eager;
+    uint64_t frames_sent, frames_received, bytes_sent, bytes_received, messages_eager, messages_large,
+        messages_received;
 };
 
 struct hd_link {
@@ -42,6 +43,7 @@ struct hd_link {
     enum hd_link_state state;
     _Atomic int error; /* 0 while up */
     bool doomed;
+    bool peer_ended; /* the peer closed the link, or its process ended */
     char cause[256];
     char address[HD_NAME_MAX]; /* what the client connected to; "" at the server */
     char peer[2 * HD_NAME_MAX + 16];
@@ -51,6 +53,7 @@ struct hd_link {
     struct hd_limits mine, peers;
     size_t eager_max;
     struct hd_peer_counters *counters;
+    struct hd_transport_counters *by_transport;
     struct hd_tally tally;
 
     /* frames */

@@ -59,8 +59,9 @@ HD_INLINE void hd_link_take(struct hd_link *link)
     for (bool more = true; more && hd_link_usable(link);) {
         int n = link->ep->ops->progress(link->ep, HD_LINK_BUDGET);
         if (n < 0) {
-            bool retired = link->state == HD_LINK_RETIRED && n == -ECONNRESET;
+            bool retired = link->state == HD_LINK_RETIRED && (n == -ECONNRESET || n == -EPIPE);
             int error = retired ? -ESHUTDOWN : n == -EPROTO ? n : -ECONNRESET;
+            link->peer_ended = n == -EPIPE;
             hd_link_doom(link, error, "%s", retired ? "closed because it was idle" : hd_last_error());
             return;
         }

@@ -84,9 +84,10 @@ static void slab_destroy(struct hd_slab *slab)
 /* Under arena->lock. */
 static int slab_create(struct hd_arena *arena, size_t size, bool own, struct hd_slab **out)
 {
-    if (size > arena->limit - arena->taken)
-        return hd_error(-ENOBUFS, "buffers would need %zu bytes more than %s=%zu allows",
-                        size - (arena->limit - arena->taken), HD_KEY_PREFIX "memory.limit", arena->limit);
+    size_t limit = arena->limit;
+    if (size > limit - arena->taken)
+        return hd_error(-ENOBUFS, "buffers would need %zu bytes more than %s=%zu allows", size - (limit - arena->taken),
+                        HD_KEY_PREFIX "memory.limit", limit);
     struct hd_slab *slab = calloc(1, sizeof(*slab));
     uint32_t units = (uint32_t)(size / arena->unit);
     if (!slab || !(slab->busy = calloc(units, 1))) {
@@ -320,9 +321,9 @@ void hd_arena_warm(struct hd_arena *arena, bool more)
 
 static int large_alloc(struct hd_arena *arena, size_t size, hd_buf **out)
 {
-    if (size > arena->limit)
-        return hd_error(-ENOBUFS, "a buffer of %zu bytes is above %s=%zu", size, HD_KEY_PREFIX "memory.limit",
-                        arena->limit);
+    size_t limit = arena->limit;
+    if (size > limit)
+        return hd_error(-ENOBUFS, "a buffer of %zu bytes is above %s=%zu", size, HD_KEY_PREFIX "memory.limit", limit);
     uint32_t count = (uint32_t)((size + arena->unit - 1) / arena->unit);
     struct hd_slab *slab;
     uint32_t unit;
@@ -372,7 +373,7 @@ int hd_arena_create(const struct hd_conf *conf, struct hd_stats *stats, struct h
         return hd_error(-ENOMEM, "out of memory");
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     arena->unit = page > 65536 ? page : 65536;
-    arena->limit = conf->memory_limit;
+    atomic_init(&arena->limit, conf->memory_limit);
     arena->slab_size = hd_align(conf->memory_slab_size, arena->unit);
     if (arena->slab_size > arena->limit)
         arena->slab_size = arena->limit & ~(arena->unit - 1);
@@ -389,6 +390,18 @@ int hd_arena_create(const struct hd_conf *conf, struct hd_stats *stats, struct h
     }
     *out = arena;
     return 0;
+}
+
+int hd_arena_raise(struct hd_arena *arena, size_t limit)
+{
+    pthread_mutex_lock(&arena->lock);
+    size_t before = arena->limit;
+    if (limit >= before) {
+        arena->limit = limit;
+        hd_count(arena->stats, memory_limit, limit - before);
+    }
+    pthread_mutex_unlock(&arena->lock);
+    return limit >= before ? 0 : hd_error(-EOPNOTSUPP, "it can be raised from %zu bytes, not lowered", before);
 }
 
 unsigned hd_arena_add_user(struct hd_arena *arena, const struct hd_slab_user *user)

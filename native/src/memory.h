@@ -77,7 +77,8 @@ struct hd_slab_user {
 struct hd_arena {
     pthread_mutex_t lock; /* slabs, units, spare descriptors */
     struct hd_list slabs;
-    size_t limit, slab_size, unit, taken, most;
+    _Atomic size_t limit; /* only raised */
+    size_t slab_size, unit, taken, most;
     int huge;
     uint32_t next_id;
     struct hd_buf *spare;
@@ -96,6 +97,9 @@ struct hd_arena {
 
 /* Takes over `stats` (from malloc) on success. */
 int hd_arena_create(const struct hd_conf *conf, struct hd_stats *stats, struct hd_arena **arena);
+
+/* Raises the limit. -EOPNOTSUPP for less than it is. */
+int hd_arena_raise(struct hd_arena *arena, size_t limit);
 
 /* Drops the engine's hold: the memory goes when the last buffer does. Slab users must be gone before. */
 void hd_arena_release(struct hd_arena *arena);

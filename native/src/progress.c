@@ -115,6 +115,7 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
     } else if (hd_link_usable(link)) {
         take_last_words(link);
         bool retired = link->state == HD_LINK_RETIRED;
+        link->peer_ended = !err;
         hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
                      err ? strerror(err) : "closed");
     }

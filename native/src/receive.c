@@ -39,6 +39,7 @@ static inline struct hd_msg *append(struct hd_stream *stream, size_t length)
     *msg = (struct hd_msg){.length = length};
     *stream->rx_last = msg;
     stream->rx_last = &msg->next;
+    stream->link->tally.messages_received++;
     return msg;
 }
 

@@ -141,7 +141,7 @@ int hd_ring_progress(struct hd_ep *base, int budget)
     if (n < 0)
         return (int)n;
     if (closed && count == 0 && ep->rx_head == tail)
-        return hd_error(-ECONNRESET, "the peer closed the link");
+        return hd_error(-EPIPE, "the peer closed the link");
     return count;
 }
 

@@ -167,6 +167,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
             hd_list_add_tail(&stream->tx_rndvs, &rndv->siblings);
             stream->rndv_out += length;
             stream->tx_window -= HD_MESSAGE_COST;
+            link->tally.messages_large++;
         }
     }
     hd_link_unlock(link);

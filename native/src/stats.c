@@ -191,6 +191,21 @@ struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer)
     return slot;
 }
 
+struct hd_transport_counters *hd_stats_transport(struct hd_stats *stats, const char *transport)
+{
+    static const struct {
+        const char *name;
+        size_t at;
+    } shares[] = {{"self", offsetof(struct hd_counters, self_links)},
+                  {"shm", offsetof(struct hd_counters, shm_links)},
+                  {"verbs", offsetof(struct hd_counters, verbs_links)},
+                  {"udapl", offsetof(struct hd_counters, udapl_links)}};
+    size_t i = 0;
+    while (i < HD_COUNT(shares) - 1 && strcmp(shares[i].name, transport) != 0)
+        i++;
+    return (void *)((char *)stats->now + shares[i].at);
+}
+
 int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value)
 {
     for (size_t i = 0; i < HD_COUNT(counter_names); i++)
@@ -204,7 +219,7 @@ int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value)
 bool hd_stats_lags(size_t i)
 {
     size_t first = offsetof(struct hd_counters, frames_sent) / 8,
-           last = offsetof(struct hd_counters, messages_eager) / 8;
+           last = offsetof(struct hd_counters, udapl_bytes_received) / 8;
     return (i >= first && i <= last) || i == offsetof(struct hd_counters, memory_used) / 8;
 }
 

@@ -14,6 +14,11 @@ struct hd_counters {
 #include "counters.def"
 };
 
+/* Of all links over one transport; a part of struct hd_counters. */
+struct hd_transport_counters {
+    _Atomic uint64_t links, messages_sent, messages_received, bytes_sent, bytes_received;
+};
+
 #define HD_PEER_COUNTER(field, name) _Atomic uint64_t field;
 struct hd_peer_counters {
     char peer[HD_STATS_PEER];
@@ -42,6 +47,9 @@ void hd_stats_close(struct hd_stats *stats);
 
 /* The slot of a peer, for as long as the engine lives. */
 struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer);
+
+/* The share of a transport, for as long as the engine lives. */
+struct hd_transport_counters *hd_stats_transport(struct hd_stats *stats, const char *transport);
 
 int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value);
 /* Whether counter `i` is kept elsewhere and carried over now and then. */

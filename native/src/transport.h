@@ -122,7 +122,8 @@ struct hd_transport_ops {
     int (*hold)(struct hd_ep *ep, const struct hd_rma *rma);
     void (*unhold)(struct hd_ep *ep, const struct hd_rma *rma);
 
-    /* Delivers up to `budget` frames and completions. @return how many, or an error: the link is lost. */
+    /* Delivers up to `budget` frames and completions. @return how many, or an error: the link is lost; -EPIPE: the peer
+     * closed it, and everything that it had sent was delivered. */
     int (*progress)(struct hd_ep *ep, int budget);
     /* Whether progress() would find something. Cheap, without the lock. */
     bool (*pending)(struct hd_ep *ep);
@@ -159,6 +160,8 @@ struct hd_device {
     unsigned index;          /* in hd_slab.device[] */
     void *data;              /* the transport's */
     struct hd_device *inner; /* of an interceptor */
+    /* No peer gets a key to memory any more: set at the start, or by hd_engine_set(). */
+    atomic_bool local_only;
 };
 
 /* Transports in order of preference; NULL behind the last. */

@@ -9,8 +9,8 @@
 #include "conf.h"
 
 /* What sysfs, mounted at `root` (/sys), tells of RDMA devices. `wanted` is a device's name, or NULL, or "" for any.
- * link->kind stays shm if there is no active port. */
-void hd_tuning_look(const char *root, const char *wanted, struct hd_tuning_link *link);
+ * link->kind stays shm if there is no active port of that layer. */
+void hd_tuning_look(const char *root, const char *wanted, enum hd_link_layer layer, struct hd_tuning_link *link);
 
 /* Applies the rows that fit. */
 int hd_tuning_apply_table(hd_conf *conf, const struct hd_tuning_link *link);

@@ -37,7 +37,8 @@ static bool is_virtual(const char *root, const char *device)
 }
 
 /* Takes the port if it is active. @return whether it did. */
-static bool look_at_port(const char *root, const char *device, const char *port, struct hd_tuning_link *link)
+static bool look_at_port(const char *root, const char *device, const char *port, enum hd_link_layer wanted,
+                         struct hd_tuning_link *link)
 {
     char state[32], layer[32], rate[64], model[64];
     hd_first_line(state, sizeof(state), "%s/class/infiniband/%s/ports/%s/state", root, device, port);
@@ -45,6 +46,8 @@ static bool look_at_port(const char *root, const char *device, const char *port,
     hd_first_line(rate, sizeof(rate), "%s/class/infiniband/%s/ports/%s/rate", root, device, port);
     bool ib = strcmp(layer, "InfiniBand") == 0;
     if (!strstr(state, "ACTIVE") || (!ib && strcmp(layer, "Ethernet") != 0))
+        return false;
+    if (wanted != HD_LAYER_ANY && wanted != (ib ? HD_LAYER_INFINIBAND : HD_LAYER_ETHERNET))
         return false;
     hd_first_line(model, sizeof(model), "%s/class/infiniband/%s/hca_type", root, device);
     snprintf(link->kind, sizeof(link->kind), "%s", is_virtual(root, device) ? "soft" : ib ? "ib" : "roce");
@@ -60,7 +63,7 @@ static int visible(const struct dirent *entry)
 }
 
 /* The first active port, in the order of numbers. */
-static bool look_at_ports(const char *root, const char *device, struct hd_tuning_link *link)
+static bool look_at_ports(const char *root, const char *device, enum hd_link_layer layer, struct hd_tuning_link *link)
 {
     char path[PATH_MAX];
     struct dirent **ports;
@@ -68,7 +71,7 @@ static bool look_at_ports(const char *root, const char *device, struct hd_tuning
     int count = scandir(path, &ports, visible, versionsort);
     bool taken = false;
     for (int i = 0; i < count; i++) {
-        taken = taken || look_at_port(root, device, ports[i]->d_name, link);
+        taken = taken || look_at_port(root, device, ports[i]->d_name, layer, link);
         free(ports[i]);
     }
     if (count >= 0)
@@ -76,7 +79,7 @@ static bool look_at_ports(const char *root, const char *device, struct hd_tuning
     return taken;
 }
 
-void hd_tuning_look(const char *root, const char *wanted, struct hd_tuning_link *link)
+void hd_tuning_look(const char *root, const char *wanted, enum hd_link_layer layer, struct hd_tuning_link *link)
 {
     char path[PATH_MAX];
     struct dirent **devices;
@@ -87,7 +90,7 @@ void hd_tuning_look(const char *root, const char *wanted, struct hd_tuning_link 
         const char *name = devices[i]->d_name;
         size_t length = wanted ? strcspn(wanted, ":") : 0; /* mlx5_0:1 names a port of it */
         if (length == 0 || (strlen(name) == length && strncmp(name, wanted, length) == 0))
-            taken = taken || look_at_ports(root, name, link);
+            taken = taken || look_at_ports(root, name, layer, link);
         free(devices[i]);
     }
     if (count >= 0)
@@ -114,7 +117,7 @@ int hd_tuning_link_find(const hd_conf *conf, struct hd_tuning_link *link)
     find_arch(found.arch, sizeof(found.arch));
     wanted_device(conf, wanted, sizeof(wanted));
     if (conf->transport == HD_TR_AUTO || conf->transport == HD_TR_VERBS || conf->transport == HD_TR_UDAPL)
-        hd_tuning_look("/sys", wanted, &found);
+        hd_tuning_look("/sys", wanted, (enum hd_link_layer)conf->verbs_link_layer, &found);
     if (conf->transport == HD_TR_UDAPL)
         snprintf(found.kind, sizeof(found.kind), "%s", strcmp(found.kind, "soft") == 0 ? "udapl-soft" : "udapl");
     *link = found;

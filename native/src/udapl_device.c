@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine.h"
+#include "tuning.h"
 #include "udapl.h"
 
 #define ASYNC_EVENTS 16
@@ -34,9 +35,15 @@ static int open_adapter(struct udapl_device *own, const DAT_PROVIDER_INFO *info)
     return 0;
 }
 
-/* Whether this host has an adapter at all. Providers are not tried in vain, since they complain on standard error. */
-static bool has_adapter(void)
+/* Whether this host has an adapter at all, of the wanted link layer. Providers are not tried in vain, since they
+ * complain on standard error. */
+static bool has_adapter(enum hd_link_layer layer)
 {
+    struct hd_tuning_link link = {.size = sizeof(link)};
+    if (layer != HD_LAYER_ANY) {
+        hd_tuning_look("/sys", "", layer, &link);
+        return link.device[0];
+    }
     DIR *dir = opendir(RDMA_DEVICES);
     bool found = false;
     for (struct dirent *entry; dir && !found && (entry = readdir(dir));)
@@ -46,12 +53,14 @@ static bool has_adapter(void)
     return found;
 }
 
-static int open_first(struct udapl_device *own, const DAT_PROVIDER_INFO *infos, int count)
+static int open_first(struct udapl_device *own, const struct hd_conf *conf, const DAT_PROVIDER_INFO *infos, int count)
 {
-    if (!has_adapter())
-        return hd_error(-ENODEV,
-                        "uDAPL: this host has no RDMA device in %s; if your provider needs none, name it in %s",
-                        RDMA_DEVICES, HD_KEY_PREFIX "udapl.provider");
+    enum hd_link_layer layer = (enum hd_link_layer)conf->verbs_link_layer;
+    if (!has_adapter(layer))
+        return hd_error(
+            -ENODEV, "uDAPL: this host has no RDMA device in %s%s; if your provider needs none, name it in %s",
+            RDMA_DEVICES, layer == HD_LAYER_ANY ? "" : " with an active port of " HD_KEY_PREFIX "verbs.link.layer",
+            HD_KEY_PREFIX "udapl.provider");
     int err = -ENODEV;
     for (int i = 0; i < count; i++)
         if (!(err = open_adapter(own, &infos[i])))
@@ -68,14 +77,15 @@ static int open_named(struct udapl_device *own, const char *name, const DAT_PROV
                     udapl_file(), name, infos[0].ia_name, HD_KEY_PREFIX "udapl.provider");
 }
 
-static int open_wanted(struct udapl_device *own, const char *wanted)
+static int open_wanted(struct udapl_device *own, const struct hd_conf *conf)
 {
+    const char *wanted = conf->udapl_provider;
     DAT_PROVIDER_INFO *infos = calloc(UDAPL_PROVIDERS_MAX, sizeof(*infos));
     if (!infos)
         return hd_error(-ENOMEM, "out of memory");
     int count = udapl_providers(infos), err = count;
     if (count > 0 && (wanted[0] == '\0' || strcmp(wanted, "auto") == 0))
-        err = open_first(own, infos, count);
+        err = open_first(own, conf, infos, count);
     else if (count > 0)
         err = open_named(own, wanted, infos, count);
     free(infos);
@@ -118,7 +128,7 @@ int udapl_device_open(struct hd_device *device)
     struct udapl_device *own = calloc(1, sizeof(*own));
     if (!own)
         return hd_error(-ENOMEM, "out of memory");
-    int err = open_wanted(own, device->conf->udapl_provider);
+    int err = open_wanted(own, device->conf);
     if (err) {
         free(own);
         return err;
@@ -127,6 +137,7 @@ int udapl_device_open(struct hd_device *device)
     hd_list_init(&own->eps);
     own->bell_fd = -1;
     device->data = own;
+    atomic_store(&device->local_only, !device->conf->udapl_remote_access);
     if (!udapl_keep(own->async_evd))
         hd_log(device->engine, HD_LOG_WARN,
                "uDAPL provider %s: its library cannot be kept loaded; with the last engine closed it may crash",
@@ -200,8 +211,8 @@ int udapl_slab_add(struct hd_device *device, struct hd_slab *slab)
     DAT_LMR_HANDLE lmr;
     DAT_LMR_CONTEXT local;
     DAT_RMR_CONTEXT remote;
-    int err = udapl_register(own, slab->base, slab->size, device->conf->udapl_remote_access ? REMOTE : UDAPL_LOCAL,
-                             &lmr, &local, &remote);
+    int err = udapl_register(own, slab->base, slab->size, atomic_load(&device->local_only) ? UDAPL_LOCAL : REMOTE, &lmr,
+                             &local, &remote);
     if (err && !own->complained) {
         hd_log(device->engine, HD_LOG_WARN, "%s; what is in that memory moves by copy", hd_last_error());
         own->complained = true;

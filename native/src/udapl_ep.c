@@ -140,7 +140,7 @@ DAT_RETURN udapl_post_farewell(struct udapl_ep *ep)
 int udapl_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address)
 {
     unsigned index = base->device->index;
-    if (!buf->slab->device[index].registered || !base->device->conf->udapl_remote_access)
+    if (!buf->slab->device[index].registered || atomic_load(&base->device->local_only))
         return -EOPNOTSUPP;
     *key = buf->slab->device[index].key >> 32;
     *address = (uint64_t)(uintptr_t)buf->base + offset;
@@ -329,7 +329,8 @@ static int deliver(struct udapl_ep *ep)
         hd_lock(ep->mutex);
         snprintf(ep->why, sizeof(ep->why), "the peer closed the link");
         hd_unlock(ep->mutex);
-        return lost(ep);
+        lost(ep);
+        return -EPIPE;
     }
     const char *payload;
     int err = udapl_unpack(&ep->framing, slot, a->length, ep->base.frame_rx, &frame, &payload);

@@ -325,7 +325,7 @@ static int verbs_progress(struct hd_ep *base, int budget)
     if (atomic_load(&ep->event))
         fail_by_event(ep);
     return atomic_load(&ep->failed) ? hd_error(-ECONNRESET, "%s", ep->failure)
-                                    : hd_error(-ECONNRESET, "the peer closed the link");
+                                    : hd_error(-EPIPE, "the peer closed the link");
 }
 
 void hd_verbs_discard(struct verbs_ep *ep)

@@ -223,6 +223,7 @@ struct verbs_ep {
     uint16_t lid;
     uint8_t responder;
     struct verbs_address peer;
+    bool local_only; /* as of the set-up: this peer gets no key */
     bool connected, closed, said_bye, bye_done;
     int64_t linger;
 

@@ -110,9 +110,8 @@ static int open_queue_pair(struct verbs_ep *ep)
     ep->framing = VERBS_FRAMING;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .port_num = dev->port,
-                               .qp_access_flags = dev->device->conf->verbs_remote_access
-                                                      ? IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE
-                                                      : 0};
+                               .qp_access_flags =
+                                   ep->local_only ? 0 : IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
     int err = dev->api->modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
     return err ? hd_error(-err, "verbs device %s does not initialise a queue pair: %s", dev->name, strerror(err)) : 0;
 }
@@ -163,6 +162,7 @@ int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params,
                               .frame_tx = params->peers.frame_max,
                               .frame_rx = params->mine.frame_max};
     ep->dev = dev;
+    ep->local_only = atomic_load(&dev->device->local_only);
     ep->mine = params->mine;
     ep->peers = params->peers;
     ep->epoll_fd = ep->wake_fd = -1;
@@ -186,7 +186,7 @@ int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params,
 
 static unsigned own_caps(const struct verbs_ep *ep)
 {
-    if (!ep->dev->device->conf->verbs_remote_access)
+    if (ep->local_only)
         return 0;
     return HD_CAP_PUT | (ep->reads_max && ep->responder ? HD_CAP_GET : 0);
 }

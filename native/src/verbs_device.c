@@ -137,18 +137,35 @@ int hd_verbs_look_at_port(struct verbs_device *dev)
 
 /* ---- which device ---- */
 
-/* The first active port, or the one that is asked for. @return 0 if there is none. */
-static uint8_t active_port(const struct verbs_api *api, struct ibv_context *context, uint8_t ports, unsigned wanted)
+struct wish {
+    char name[HD_TEXT_MAX];
+    unsigned port;
+    enum hd_link_layer layer;
+    long number; /* -1: by name */
+    bool any;
+};
+
+static bool is_of_layer(const struct ibv_port_attr *attr, enum hd_link_layer wanted)
 {
+    bool ethernet = attr->link_layer == IBV_LINK_LAYER_ETHERNET;
+    return wanted == HD_LAYER_ANY || ethernet == (wanted == HD_LAYER_ETHERNET);
+}
+
+/* The first active port, or the one that is asked for. @return 0 if there is none. */
+static uint8_t active_port(const struct verbs_api *api, struct ibv_context *context, uint8_t ports,
+                           const struct wish *wish)
+{
+    unsigned wanted = wish->port;
     struct ibv_port_attr attr;
     for (unsigned port = wanted ? wanted : 1; port <= (wanted ? wanted : ports); port++)
-        if (query_port(api, context, (uint8_t)port, &attr) == 0 && attr.state == IBV_PORT_ACTIVE)
+        if (query_port(api, context, (uint8_t)port, &attr) == 0 && attr.state == IBV_PORT_ACTIVE &&
+            is_of_layer(&attr, wish->layer))
             return (uint8_t)port;
     return 0;
 }
 
 /* @return the port to use, with *context open, or 0. */
-static uint8_t try_device(const struct verbs_api *api, struct ibv_device *device, unsigned wanted,
+static uint8_t try_device(const struct verbs_api *api, struct ibv_device *device, const struct wish *wish,
                           struct ibv_context **context)
 {
     struct ibv_device_attr attr;
@@ -157,7 +174,7 @@ static uint8_t try_device(const struct verbs_api *api, struct ibv_device *device
     *context = api->open_device(device);
     if (!*context)
         return 0;
-    uint8_t port = api->query_device(*context, &attr) ? 0 : active_port(api, *context, attr.phys_port_cnt, wanted);
+    uint8_t port = api->query_device(*context, &attr) ? 0 : active_port(api, *context, attr.phys_port_cnt, wish);
     if (!port)
         api->close_device(*context);
     return port;
@@ -174,9 +191,10 @@ const char *hd_verbs_probe(void)
     int count = 0;
     struct ibv_device **list = api->get_device_list(&count);
     struct ibv_context *context;
+    const struct wish anything = {.any = true};
     bool found = false;
     for (int i = 0; list && i < count && !found; i++)
-        if (try_device(api, list[i], 0, &context)) {
+        if (try_device(api, list[i], &anything, &context)) {
             api->close_device(context);
             found = true;
         }
@@ -191,17 +209,11 @@ const char *hd_verbs_probe(void)
     return why;
 }
 
-struct wish {
-    char name[HD_TEXT_MAX];
-    unsigned port;
-    long number; /* -1: by name */
-    bool any;
-};
-
 /* "auto", "name", "number", each perhaps with ":port". */
 static int read_wish(const struct hd_conf *conf, struct wish *wish)
 {
-    *wish = (struct wish){.port = (unsigned)conf->verbs_port, .number = -1};
+    *wish = (struct wish){
+        .port = (unsigned)conf->verbs_port, .layer = (enum hd_link_layer)conf->verbs_link_layer, .number = -1};
     snprintf(wish->name, sizeof(wish->name), "%s", conf->verbs_device);
     char *end, *colon = strchr(wish->name, ':');
     if (colon) {
@@ -235,16 +247,18 @@ static int open_wished(struct verbs_device *dev)
         n = more > 0 && n + more < (int)sizeof(names) ? n + more : n;
         if (!wish.any && (wish.number >= 0 ? wish.number != i : strcmp(wish.name, name) != 0))
             continue;
-        dev->port = try_device(dev->api, list[i], wish.port, &dev->context);
+        dev->port = try_device(dev->api, list[i], &wish, &dev->context);
         if (dev->port)
             snprintf(dev->name, sizeof(dev->name), "%s", name);
     }
     dev->api->free_device_list(list);
     if (dev->port)
         return 0;
-    return hd_error(-ENODEV, "%s=%s, %s=%u: no such device with an active port that this process may open; devices: %s",
+    static const char *const layers[] = {"any", "infiniband", "ethernet"};
+    return hd_error(-ENODEV,
+                    "%s=%s, %s=%u, %s=%s: no such device with an active port that this process may open; devices: %s",
                     HD_KEY_PREFIX "verbs.device", dev->device->conf->verbs_device, HD_KEY_PREFIX "verbs.port",
-                    wish.port, names);
+                    wish.port, HD_KEY_PREFIX "verbs.link.layer", layers[wish.layer], names);
 }
 
 /* ---- memory ---- */
@@ -271,7 +285,7 @@ int hd_verbs_slab_add(struct hd_device *device, struct hd_slab *slab)
 {
     struct verbs_device *dev = device->data;
     int access = IBV_ACCESS_LOCAL_WRITE;
-    if (device->conf->verbs_remote_access)
+    if (!atomic_load(&device->local_only))
         access |= IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
     struct ibv_mr *mr = hd_verbs_register(dev, slab->base, slab->size, access);
     if (!mr) {
@@ -465,6 +479,7 @@ int hd_verbs_open(struct hd_device *device)
     pthread_mutex_init(&dev->lock, NULL);
     hd_list_init(&dev->eps);
     device->data = dev;
+    atomic_store(&device->local_only, !device->conf->verbs_remote_access);
     dev->api = hd_verbs_load();
     int err = dev->api ? set_up(dev) : -EOPNOTSUPP;
     if (err) {

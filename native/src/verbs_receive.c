@@ -111,7 +111,8 @@ void hd_verbs_pool_fill(struct verbs_device *dev, struct verbs_pool *pool)
 static uint32_t most_buffers(const struct verbs_device *dev)
 {
     const struct hd_conf *conf = dev->device->conf;
-    uint64_t room = (uint64_t)conf->verbs_receive_buffers, half = (uint64_t)conf->memory_limit / 2 / buffer_size(dev);
+    uint64_t room = (uint64_t)conf->verbs_receive_buffers,
+             half = (uint64_t)dev->device->arena->limit / 2 / buffer_size(dev);
     if (dev->attr.max_srq_wr > 0 && room > (uint64_t)dev->attr.max_srq_wr)
         room = (uint64_t)dev->attr.max_srq_wr;
     if (room > half)

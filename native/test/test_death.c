@@ -92,7 +92,38 @@ static void count(int fd)
     _exit(1);
 }
 
-static const struct test_peer server = {"serve", serve}, client = {"ask", ask}, counter_file = {"count", count};
+/* One message and its answer, as a command; then the process ends, whatever is open. */
+static void visit(int fd)
+{
+    hd_engine *engine = test_engine(NULL);
+    struct hd_connect_result result = {.size = sizeof(result)};
+    hd_stream *stream;
+    hd_buf *msg;
+    if (hd_connect(engine, fd, "server:1", PATIENCE, &result) || hd_stream_open(result.link, "test", NULL, &stream) ||
+        hd_send(stream, "x", 1, PATIENCE) || hd_recv(stream, &msg, PATIENCE))
+        _exit(1);
+    _exit(0);
+}
+
+/* The same, by one that puts everything away. */
+static void visit_politely(int fd)
+{
+    hd_engine *engine = test_engine(NULL);
+    struct hd_connect_result result = {.size = sizeof(result)};
+    hd_stream *stream;
+    hd_buf *msg;
+    if (hd_connect(engine, fd, "server:1", PATIENCE, &result) || hd_stream_open(result.link, "test", NULL, &stream) ||
+        hd_send(stream, "x", 1, PATIENCE) || hd_recv(stream, &msg, PATIENCE))
+        _exit(1);
+    hd_buf_unref(msg);
+    hd_stream_close(stream);
+    hd_link_put(result.link);
+    hd_engine_destroy(engine);
+    _exit(0);
+}
+
+static const struct test_peer server = {"serve", serve}, client = {"ask", ask}, counter_file = {"count", count},
+                              visitor = {"visit", visit}, polite = {"visit_politely", visit_politely};
 
 static pid_t start_victim(int fd, const struct test_peer *peer)
 {
@@ -121,6 +152,7 @@ static void bury(hd_engine *engine, hd_queue *queue, hd_link *link, pid_t pid, i
     assert_int_equal(hd_link_status(link), -ECONNRESET);
     assert_non_null(strstr(hd_last_error(), "victim:1"));
     await_counter(engine, "links.now", 0);
+    assert_int_equal(counter(engine, "links.ended") + counter(engine, "links.failed"), 1);
     await_counter(engine, "memory.used.now", 0);
     hd_link_put(link);
     hd_queue_destroy(queue);
@@ -213,6 +245,39 @@ static void a_thread_that_sleeps_learns_of_it(void **state)
     bury(engine, queue, link, pid, fds[0]);
 }
 
+static void a_client_that_ends_is_no_failure(void **state)
+{
+    (void)state;
+    const struct test_peer *visitors[] = {&visitor, &polite};
+    hd_engine *engine = test_engine(NULL);
+    hd_queue *queue;
+    assert_ok(hd_queue_create(engine, &queue));
+    assert_ok(hd_engine_listen(engine, "test", queue, 0));
+    for (unsigned i = 0; i < 2; i++) {
+        int fds[2], status;
+        hd_buf *msg;
+        test_sockets(fds);
+        pid_t pid = start_victim(fds[0], visitors[i]);
+        struct hd_connect_result result = {.size = sizeof(result)};
+        assert_ok(hd_accept(engine, fds[1], NULL, 0, PATIENCE, &result));
+        struct hd_event event = next_event(queue, HD_EVENT_STREAM);
+        assert_ok(hd_recv(event.stream, &msg, PATIENCE));
+        hd_buf_unref(msg);
+        assert_ok(hd_send(event.stream, "y", 1, PATIENCE));
+        waitpid(pid, &status, 0);
+        assert_int_equal(status, 0);
+        assert_true(hd_recv(event.stream, &msg, PATIENCE) != 0);
+        hd_stream_close(event.stream);
+        hd_link_put(result.link);
+        close(fds[1]);
+        await_counter(engine, "links.now", 0);
+        assert_int_equal(counter(engine, "links.ended"), i + 1);
+        assert_int_equal(counter(engine, "links.failed"), 0);
+    }
+    hd_queue_destroy(queue);
+    hd_engine_destroy(engine);
+}
+
 static void counter_files_of_the_dead_are_swept(void **state)
 {
     (void)state;
@@ -239,12 +304,11 @@ static void counter_files_of_the_dead_are_swept(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct test_peer peers[] = {server, client, counter_file};
+    const struct test_peer peers[] = {server, client, counter_file, visitor, polite};
     test_peers(argc, argv, peers, sizeof(peers) / sizeof(peers[0]));
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_killed_sender_ends_the_stream),
-        cmocka_unit_test(a_killed_server_ends_every_fetch),
-        cmocka_unit_test(a_thread_that_sleeps_learns_of_it),
+        cmocka_unit_test(a_killed_sender_ends_the_stream),     cmocka_unit_test(a_killed_server_ends_every_fetch),
+        cmocka_unit_test(a_thread_that_sleeps_learns_of_it),   cmocka_unit_test(a_client_that_ends_is_no_failure),
         cmocka_unit_test(counter_files_of_the_dead_are_swept),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -869,9 +869,37 @@ static void an_idle_link_is_closed(void **state)
     pair_close(&pair);
 }
 
+static void a_transports_share_is_counted(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    static const char *const all[] = {"self", "shm", "verbs", "udapl"};
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 100, 1);
+    exchange(client, server, 1000000, 2);
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        bool used = strcmp(all[i], test_transport) == 0;
+        char name[64];
+        snprintf(name, sizeof(name), "%s.links.opened", all[i]);
+        assert_int_equal(counter(pair.a, name) > 0, used);
+        snprintf(name, sizeof(name), "%s.messages.sent", all[i]);
+        await_counter(pair.a, name, used ? 2 : 0);
+        snprintf(name, sizeof(name), "%s.messages.received", all[i]);
+        await_counter(pair.b, name, used ? 2 : 0);
+        snprintf(name, sizeof(name), "%s.bytes.received", all[i]);
+        assert_true(used ? counter(pair.b, name) >= 1000100 : counter(pair.b, name) == 0);
+    }
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_transports_share_is_counted),
         cmocka_unit_test(messages_of_all_sizes_by_read),
         cmocka_unit_test(messages_of_all_sizes_by_write),
         cmocka_unit_test(messages_of_all_sizes_by_copy),

@@ -45,13 +45,18 @@ static void make_device(const char *root, const char *bus, const char *name, con
     assert_int_equal(symlink(from, to), 0);
 }
 
-static struct hd_tuning_link look(const char *root, const char *wanted)
+static struct hd_tuning_link look_for(const char *root, const char *wanted, enum hd_link_layer layer)
 {
     char path[200];
     struct hd_tuning_link link = {.size = sizeof(link), .kind = "shm", .model = "-"};
     snprintf(path, sizeof(path), "%s/%s", folder, root);
-    hd_tuning_look(path, wanted, &link);
+    hd_tuning_look(path, wanted, layer, &link);
     return link;
+}
+
+static struct hd_tuning_link look(const char *root, const char *wanted)
+{
+    return look_for(root, wanted, HD_LAYER_ANY);
 }
 
 static void assert_link(struct hd_tuning_link link, const char *kind, const char *device, unsigned speed)
@@ -82,6 +87,10 @@ static void the_link_at_hand_is_the_first_active_port(void **state)
     assert_link(look("many", "mlx5_10"), "ib", "mlx5_10", 200);
     assert_link(look("many", "mlx5_9"), "shm", "", 0);
     assert_string_equal(look("many", NULL).model, "MT4119");
+    assert_link(look_for("many", NULL, HD_LAYER_INFINIBAND), "ib", "mlx5_1", 56);
+    assert_link(look_for("many", NULL, HD_LAYER_ETHERNET), "roce", "mlx5_0", 25);
+    assert_link(look_for("many", "mlx5_1", HD_LAYER_ETHERNET), "shm", "", 0);
+    assert_link(look_for("soft", NULL, HD_LAYER_INFINIBAND), "shm", "", 0);
 }
 
 static const char *value(const hd_conf *conf, const char *name)

@@ -32,6 +32,7 @@ static void a_device_that_is_not_there_is_named(void **state)
     expect_refusal("hadoop.rdma.verbs.device", "mlx9_7", "devices: rxe0");
     expect_refusal("hadoop.rdma.verbs.device", "7", "devices: rxe0");
     expect_refusal("hadoop.rdma.verbs.device", "rxe0:2", "verbs.port=2");
+    expect_refusal("hadoop.rdma.verbs.link.layer", "infiniband", "verbs.link.layer=infiniband"); /* it is RoCE */
     expect_refusal("hadoop.rdma.verbs.device", "rxe0:x", "does not name a port");
     expect_refusal("hadoop.rdma.verbs.gid.index", "200", "no GID with index 200");
 }
@@ -40,7 +41,7 @@ static void devices_by_name_number_and_port(void **state)
 {
     (void)state;
     static const char *const names[] = {"verbs.device=rxe0", "verbs.device=0", "verbs.device=rxe0:1",
-                                        "verbs.device=auto:1"};
+                                        "verbs.device=auto:1", "verbs.link.layer=ethernet"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct pair pair;
         hd_stream *client, *server;
@@ -199,6 +200,40 @@ static void without_remote_access_everything_is_copied(void **state)
     assert_int_equal(counter(pair.a, "messages.read"), 0);
     hd_stream_close(client);
     hd_stream_close(server);
+    pair_close(&pair);
+}
+
+static void remote_access_ends_for_links_to_come(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    struct hd_connect_result more = {0}, theirs = {0};
+    int fds[2];
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 1000000, 1);
+    await_counter(pair.a, "messages.read", 1);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    assert_ok(hd_engine_set(pair.b, "hadoop.rdma.verbs.remote.access", "false", "test"));
+    hd_link_close(pair.client);
+    await_counter(pair.b, "links.now", 0);
+    test_sockets(fds);
+    assert_ok(pair_connect(pair.a, pair.b, fds, &more, &theirs));
+    assert_ok(hd_stream_open(more.link, "test", NULL, &client));
+    struct hd_event event = next_event(pair.queue, HD_EVENT_STREAM);
+    exchange(client, event.stream, 1000000, 2);
+    exchange(event.stream, client, 1000000, 3);
+    await_counter(pair.a, "messages.copy", 1);
+    await_counter(pair.b, "messages.copy", 1);
+    assert_int_equal(counter(pair.a, "messages.read"), 1);
+    hd_stream_close(client);
+    hd_stream_close(event.stream);
+    hd_link_put(more.link);
+    hd_link_put(theirs.link);
+    close(fds[0]);
+    close(fds[1]);
     pair_close(&pair);
 }
 
@@ -362,6 +397,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_idle_link_has_no_buffer_lent),
         cmocka_unit_test(large_messages_leave_their_buffer_without_a_copy),
         cmocka_unit_test(without_remote_access_everything_is_copied),
+        cmocka_unit_test(remote_access_ends_for_links_to_come),
         cmocka_unit_test(little_locked_memory_means_copies),
         cmocka_unit_test(no_locked_memory_is_said_at_the_start),
         cmocka_unit_test(a_dry_receive_queue_loses_nothing),

@@ -36,6 +36,13 @@ HD_API int hd_engine_create(const struct hd_engine_params *params, hd_engine **e
  * last buffer is released. Returns when no thread of the engine runs any more. */
 HD_API void hd_engine_destroy(hd_engine *engine);
 
+/** Changes an option of a living engine, by its key. These can be changed: memory.limit can be raised; log.level can be
+ *  set; verbs.remote.access and udapl.remote.access can be switched off. Then no further peer gets a key to memory;
+ *  links over verbs that are up keep theirs until they end, which is logged. Over udapl it cannot be switched off once
+ *  memory was registered.
+ *  @return -EOPNOTSUPP for everything else, -EBUSY if it is too late, and the errors of hd_conf_set(). */
+HD_API int hd_engine_set(hd_engine *engine, const char *key, const char *value, const char *where);
+
 /** The first half of hd_engine_destroy(): ends services and links, so that every call that waits, and every later one,
  *  returns -ESHUTDOWN (hd_connect() and hd_accept() within half a second). Frees nothing. For programs whose threads
  * may be in a call with this engine: they stop it, wait until nobody is, and destroy it. May be called repeatedly. */

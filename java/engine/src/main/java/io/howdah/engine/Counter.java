@@ -5,6 +5,7 @@ public enum Counter {
   LINKS_NOW("links.now"),
   LINKS_OPENED("links.opened"),
   LINKS_SHARED("links.shared"),
+  LINKS_ENDED("links.ended"),
   LINKS_FAILED("links.failed"),
   FALLBACKS("fallbacks"),
   FALLBACKS_FOREIGN("fallbacks.foreign"),

@@ -74,6 +74,11 @@ public enum EngineOption {
   /** Port of the device, unless verbs.device names it; 0 takes the first active one. */
   VERBS_PORT("hadoop.rdma.verbs.port", "int", "0", "0 .. 255"),
   /**
+   * Kind of network: only ports of this one are taken; ethernet is RoCE. udapl tries its providers only where such a
+   * port is active, unless udapl.provider names one.
+   */
+  VERBS_LINK_LAYER("hadoop.rdma.verbs.link.layer", "enum", "any", "any|infiniband|ethernet"),
+  /**
    * Index of the GID, the port's address. -1 chooses: over RoCE v2 before v1 and IPv4 before IPv6, never a link-local
    * one; over InfiniBand 0.
    */
