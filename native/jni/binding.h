@@ -17,7 +17,7 @@
 #include <howdah/howdah.h>
 
 /* Raised with every change of a method's signature or meaning; Native.ABI is its other half. */
-#define HD_JNI_ABI 4
+#define HD_JNI_ABI 5
 
 struct hd_jni_part {
     const JNINativeMethod *methods;

@@ -147,6 +147,17 @@ static jlong engineCreate(JNIEnv *env, jclass class, jlong conf, jstring name)
     return err ? err : hd_handle(engine);
 }
 
+static jint engineSet(JNIEnv *env, jclass class, jlong engine, jstring key, jstring value, jstring where)
+{
+    (void)class;
+    const char *k = chars(env, key), *v = chars(env, value), *w = chars(env, where);
+    jint err = k && v && w ? hd_engine_set(hd_at(engine), k, v, w) : -ENOMEM;
+    drop(env, where, w);
+    drop(env, value, v);
+    drop(env, key, k);
+    return err;
+}
+
 static void engineStop(JNIEnv *env, jclass class, jlong engine)
 {
     (void)env, (void)class;
@@ -299,6 +310,7 @@ static const JNINativeMethod methods[] = {
     HD_JNI_METHOD(confTune, "(J)I"),
     HD_JNI_METHOD(confGet, "(J" STRING ")" STRINGS),
     HD_JNI_METHOD(engineCreate, "(J" STRING ")J"),
+    HD_JNI_METHOD(engineSet, "(J" STRING STRING STRING ")I"),
     HD_JNI_METHOD(engineStop, "(J)V"),
     HD_JNI_METHOD(engineDestroy, "(J)V"),
     HD_JNI_METHOD(engineTransports, "(J)" STRINGS),

@@ -9,16 +9,12 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.atomic.AtomicBoolean;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 /**
  * The process's way to its peers. RPC, HDFS and shuffle each {@link #acquire} the one engine of the process and close
  * what they got; the last one to close ends it. Closing wakes every thread that waits in it. Thread-safe.
  */
 public final class Engine implements Closeable {
-  private static final Logger LOG = LoggerFactory.getLogger(Engine.class);
-
   private static EngineCore shared;
   private static int sharers;
 
@@ -47,6 +43,11 @@ public final class Engine implements Closeable {
       } catch (EngineUnavailableException e) {
         cause = e;
       } catch (RuntimeException | LinkageError e) {
+        cause = new EngineUnavailableException("the engine's library can't be used: " + e, e);
+      } catch (OutOfMemoryError e) {
+        if (Memory.isHeap(e)) {
+          throw e;
+        }
         cause = new EngineUnavailableException("the engine's library can't be used: " + e, e);
       }
       CAUSE = cause;
@@ -83,18 +84,22 @@ public final class Engine implements Closeable {
   // Life.
 
   /**
-   * The engine that the whole process shares; the first to acquire it makes it with its options. Options that a later
-   * one sets otherwise have no effect, and a warning names them.
+   * The engine that the whole process shares; the first to acquire it makes it with its options. If a later one sets
+   * other values, the larger {@code memory.limit} is in force, remote access is off if one wants it off, and the more
+   * talkative {@code log.level}; for another network (transport, device, port, link layer, ...) it is refused; all else
+   * stays as it is, and a warning names it once. What it does not set, it does not wish.
    *
-   * @throws EngineException for options that are not valid, or a transport that was asked for by name and can't be used
+   * @throws EngineException for options that are not valid, a transport that was asked for by name and can't be used,
+   *     or a network that is not the one of the engine that is there
+   * @throws EngineUnavailableException if the engine can't be used in this process
    */
   public static Engine acquire(EngineConf conf) throws IOException {
     ensureAvailable();
     synchronized (Engine.class) {
       if (shared == null) {
-        shared = new EngineCore(conf);
+        shared = make(conf);
       } else {
-        warnOfDifferences(conf);
+        Merge.into(shared, conf);
       }
       sharers++;
       return new Engine(shared, true);
@@ -104,23 +109,22 @@ public final class Engine implements Closeable {
   /** An engine of the caller's own. */
   public static Engine create(EngineConf conf) throws IOException {
     ensureAvailable();
-    return new Engine(new EngineCore(conf), false);
+    return new Engine(make(conf), false);
   }
 
-  private static void warnOfDifferences(EngineConf conf) throws IOException {
-    Map<String, String> wished = new LinkedHashMap<>();
-    long settings = conf.toNative();
+  /** What the JVM throws as an error and only the engine is without is an exception: the process goes on. */
+  private static EngineCore make(EngineConf conf) throws IOException {
     try {
-      conf.settings().keySet().forEach(key -> wished.put(key, Native.confGet(settings, key)[0]));
-    } finally {
-      Native.confDestroy(settings);
-    }
-    wished.forEach((key, value) -> {
-      String inForce = shared.options().get(key);
-      if (!value.equals(inForce)) {
-        LOG.warn("{}={} has no effect: the process's engine was made before, with {}", key, value, inForce);
+      return new EngineCore(conf);
+    } catch (LinkageError e) {
+      throw new EngineUnavailableException("the engine's library can't be used: " + e, e);
+    } catch (OutOfMemoryError e) {
+      if (Memory.isHeap(e)) {
+        throw e;
       }
-    });
+      throw new EngineUnavailableException("the engine finds no room: " + e.getMessage()
+          + "; allow more threads (ulimit -u) or direct memory (-XX:MaxDirectMemorySize)", e);
+    }
   }
 
   /** Whether neither this nor the engine was closed. */

@@ -1,7 +1,10 @@
 package io.howdah.engine;
 
 import java.io.IOException;
+import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 
@@ -15,9 +18,14 @@ public final class EngineConf {
   /** What begins each key. */
   public static final String PREFIX = "hadoop.rdma.";
 
+  /** What gives peers keys to memory. */
+  static final List<EngineOption> REMOTE_ACCESS =
+      Collections.unmodifiableList(Arrays.asList(EngineOption.VERBS_REMOTE_ACCESS, EngineOption.UDAPL_REMOTE_ACCESS));
+
   private final Map<String, String[]> values = new LinkedHashMap<>();
   private boolean environment = true;
   private boolean jmx;
+  private boolean secure;
   private String name = "java";
 
   /** All options at their defaults. */
@@ -70,6 +78,19 @@ public final class EngineConf {
     return this;
   }
 
+  /**
+   * Whether the host authenticates its users: Kerberos, block tokens ({@code dfs.block.access.token.enable}) or {@code
+   * spark.authenticate}. Each component that does calls this before it acquires the engine. Over verbs and udapl a peer
+   * that is given a key to memory can read and write all of it, also what belongs to other users; so {@code
+   * verbs.remote.access} and {@code udapl.remote.access} are then off unless they are set by name, and everything is
+   * sent. Over shm memory is shared within one user only, whatever this says. In an engine that is acquired by several,
+   * one that is secure is enough.
+   */
+  public EngineConf secure(boolean authenticates) {
+    secure = authenticates;
+    return this;
+  }
+
   String name() {
     return name;
   }
@@ -78,10 +99,14 @@ public final class EngineConf {
     return jmx;
   }
 
-  /** What was set, for comparisons. */
-  Map<String, String> settings() {
-    Map<String, String> settings = new LinkedHashMap<>();
-    values.forEach((key, value) -> settings.put(key, value[0]));
+  /** What was set, and what follows from that: value and source by key. */
+  Map<String, String[]> settings() {
+    Map<String, String[]> settings = new LinkedHashMap<>(values);
+    if (secure) {
+      for (EngineOption access : REMOTE_ACCESS) {
+        settings.putIfAbsent(access.key(), new String[] {"false", "authentication is on"});
+      }
+    }
     return settings;
   }
 
@@ -98,7 +123,7 @@ public final class EngineConf {
       throw Errno.failure(conf, null);
     }
     try {
-      for (Map.Entry<String, String[]> entry : values.entrySet()) {
+      for (Map.Entry<String, String[]> entry : settings().entrySet()) {
         check(Native.confSet(conf, entry.getKey(), entry.getValue()[0], entry.getValue()[1]));
       }
       if (environment) {

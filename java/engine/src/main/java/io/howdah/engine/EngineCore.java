@@ -10,12 +10,13 @@ import java.util.concurrent.CountDownLatch;
 final class EngineCore {
   private final Handle handle;
   private final EngineConf conf;
-  private final Map<String, String> options;
+  private volatile Map<String, String> options;
   private final CountDownLatch destroyed = new CountDownLatch(1);
-  private final EngineMetrics metrics;
+  private volatile EngineMetrics metrics;
 
   EngineCore(EngineConf conf) throws IOException {
     this.conf = conf;
+    Leaks.startKeeper(); // before there is anything that it would have to look after
     long settings = 0;
     long pointer;
     try {
@@ -36,8 +37,7 @@ final class EngineCore {
     if (!file.isEmpty()) {
       new File(file).deleteOnExit(); // for a JVM that ends without closing: nobody else would
     }
-    Leaks.startKeeper();
-    metrics = conf.jmx() ? EngineMetrics.register(this, conf.name()) : null;
+    show(conf);
   }
 
   private static Map<String, String> resolve(long settings) {
@@ -49,8 +49,27 @@ final class EngineCore {
     return values;
   }
 
-  EngineConf conf() {
-    return conf;
+  /** Registers the counters with JMX if this user of the engine wants that and none did before. */
+  void show(EngineConf user) {
+    if (user.jmx() && metrics == null) {
+      metrics = EngineMetrics.register(this, conf.name());
+    }
+  }
+
+  /** Changes an option of the living engine. @throws EngineException if it can't be changed, or not any more */
+  void set(String key, String value, String where) throws IOException {
+    long pointer = enter();
+    try {
+      int err = Native.engineSet(pointer, key, value, where);
+      if (err < 0) {
+        throw new EngineException(-err, Native.lastError());
+      }
+    } finally {
+      exit();
+    }
+    Map<String, String> changed = new LinkedHashMap<>(options);
+    changed.put(key, value);
+    options = changed;
   }
 
   /** Every option's value in force, by key. */

@@ -11,6 +11,7 @@ final class Errno {
   static final int EAGAIN = 11;
   static final int ENOMEM = 12;
   static final int EACCES = 13;
+  static final int EBUSY = 16;
   static final int EINVAL = 22;
   static final int EMFILE = 24;
   static final int ERANGE = 34;

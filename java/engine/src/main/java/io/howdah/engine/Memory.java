@@ -43,6 +43,12 @@ final class Memory {
     }
   }
 
+  /** Whether the heap is full. Other errors of this class say that there is no direct memory, or no thread. */
+  static boolean isHeap(OutOfMemoryError e) {
+    String message = String.valueOf(e.getMessage());
+    return !message.contains("Direct buffer memory") && !message.contains("native thread");
+  }
+
   /** This thread's scratch buffer, cleared. Whoever takes it is done with it before it calls anything that may. */
   static ByteBuffer scratch() {
     ByteBuffer scratch = SCRATCHES.get();

@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
   /** The other half of HD_JNI_ABI in native/jni/binding.h. The library reads it when it is loaded. */
-  static final int ABI = 4;
+  static final int ABI = 5;
 
   static final long FOREVER = -1;
 
@@ -44,6 +44,8 @@ final class Native {
   // Engine.
 
   static native long engineCreate(long conf, String name);
+
+  static native int engineSet(long engine, String key, String value, String where);
 
   static native void engineStop(long engine);
 
