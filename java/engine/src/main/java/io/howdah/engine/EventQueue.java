@@ -155,7 +155,7 @@ public final class EventQueue implements Closeable {
     for (int i = 0; i < count; i++) {
       try {
         dispatchOne(handler, i * SIZE);
-      } catch (IOException | RuntimeException e) {
+      } catch (Throwable e) { // the events behind it are owed to others
         if (failed == null) {
           failed = e;
         } else if (failed != e) {
@@ -165,6 +165,9 @@ public final class EventQueue implements Closeable {
     }
     if (failed instanceof IOException) {
       throw (IOException) failed;
+    }
+    if (failed instanceof Error) {
+      throw (Error) failed;
     }
     if (failed != null) {
       throw (RuntimeException) failed;

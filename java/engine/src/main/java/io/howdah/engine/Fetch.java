@@ -92,7 +92,11 @@ public final class Fetch {
         return;
       }
       if (status == 0) {
-        block = take(fetch);
+        try {
+          block = take(fetch);
+        } catch (RuntimeException | Error e) { // no memory for the buffer's object; the listener waits all the same
+          cause = new IOException("a block that came could not be taken: " + e, e);
+        }
       } else {
         cause = failure(status, Native.fetchError(fetch));
       }
