@@ -4,10 +4,10 @@ import io.howdah.engine.EngineException;
 import io.howdah.engine.FetchParams;
 import io.howdah.engine.LinkException;
 import io.howdah.engine.MemoryLimitException;
-import io.howdah.engine.RegisteredBuffer;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.BitSet;
 import java.util.List;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
@@ -89,32 +89,48 @@ final class BlockFetch {
   private final class Batch implements ClientSession.Request {
     private final List<String> blocks;
     private final byte[] name;
+    /** Blocks that the listener was not told of. */
+    private final BitSet open;
 
     Batch(List<String> blocks, byte[] name) {
       this.blocks = blocks;
       this.name = name;
+      this.open = new BitSet(blocks.size());
+      open.set(0, blocks.size());
     }
 
     @Override
     public FetchParams params() {
-      return new FetchParams(session.service(), name);
+      return new FetchParams(session.service(), name).range(0, most());
+    }
+
+    @Override
+    public long most() {
+      return BatchReply.tableSize(blocks.size()) + (long) client.batchBytes();
+    }
+
+    @Override
+    public boolean isKept(int bytes) {
+      return client.shares().keep(MemoryShares.charge(bytes));
     }
 
     @Override
     public void failed(IOException failure) {
       Throwable cause = cause(failure);
-      blocks.forEach(block -> fail(block, cause));
+      for (int i; (i = open.nextSetBit(0)) >= 0;) {
+        open.clear(i);
+        fail(blocks.get(i), cause);
+      }
     }
 
     @Override
-    public void fetched(RegisteredBuffer answer) {
-      BlockMemory memory = new BlockMemory(answer, client.metrics());
+    public void fetched(BlockMemory answer) throws IOException {
       try {
-        take(memory, BatchReply.parse(answer.buffer(), blocks.size()));
+        take(answer, BatchReply.parse(answer.slice(0, answer.length()), blocks.size()));
       } catch (IllegalArgumentException e) {
-        failed(new IOException(session.link().peer() + " gave " + e.getMessage(), e));
+        throw new IOException(session.link().peer() + " gave " + e.getMessage(), e);
       } finally {
-        memory.release();
+        answer.release();
       }
     }
 
@@ -126,66 +142,94 @@ final class BlockFetch {
         String block = blocks.get(i);
         switch (reply.status(i)) {
           case BatchReply.DATA:
-            succeed(block, new RdmaManagedBuffer(memory, reply.offset(i), (int) reply.length(i)));
+            RdmaManagedBuffer data = new RdmaManagedBuffer(memory, reply.offset(i), (int) reply.length(i));
+            open.clear(i);
+            succeed(block, data);
             fitted++;
             bytes += reply.length(i);
             break;
           case BatchReply.REFUSED:
+            open.clear(i);
             fail(block, new RuntimeException(session.link().peer() + " has no " + block + ": " + reply.cause(i)));
             break;
           case BatchReply.OPENED:
-            large(block, reply.length(i), reply.handle(i));
+            LargeBlock large = large(reply.length(i), reply.handle(i), block);
+            open.clear(i);
+            large.start();
             break;
           default:
             later.add(block);
         }
       }
-      if (later.size() == blocks.size()) {
-        later.forEach(block -> fail(block, new IOException(session.link().peer() + " gave an empty answer")));
-      } else if (!later.isEmpty()) {
-        client.metrics().fullAnswers.inc();
-        int next = Math.max(fitted, (later.size() + SPREAD - 1) / SPREAD);
-        session.wasFull(next);
-        ask(later, next);
-      } else if (fitted == blocks.size() && bytes * 2 <= client.options().batchBytes()) {
+      again(later, fitted);
+      if (later.isEmpty() && fitted == blocks.size() && bytes * 2 <= client.batchBytes()) {
         session.hadRoom(fitted);
       }
     }
 
-    private void large(String block, long length, long handle) {
-      if (length < 1 || length > Integer.MAX_VALUE) {
-        fail(block, new IllegalArgumentException("Too large frame: " + length));
-        session.giveUp(handle);
-        return;
+    /** Asks for what the answer had no room for. */
+    private void again(List<String> later, int fitted) {
+      if (later.size() == blocks.size()) {
+        failed(new IOException(session.link().peer() + " gave an empty answer"));
+      } else if (!later.isEmpty()) {
+        client.metrics().fullAnswers.inc();
+        int next = Math.max(fitted, (later.size() + SPREAD - 1) / SPREAD);
+        session.wasFull(next);
+        open.clear();
+        ask(later, next);
       }
-      new LargeBlock(block, (int) length, handle).start();
+    }
+
+    private LargeBlock large(long length, long handle, String block) {
+      return new LargeBlock(block, length, handle, client.pieceBytes());
     }
   }
 
   // A large one.
 
+  /** A block that comes in pieces: all stay in the engine's memory, if there is room for them, or none does. */
   private final class LargeBlock {
     private final String block;
-    private final int length;
+    private final long length;
     private final long handle;
+    private final int size;
     private final BlockMemory[] pieces;
+    private final boolean admitted;
     private int left;
     private IOException failure;
 
-    LargeBlock(String block, int length, long handle) {
+    LargeBlock(String block, long length, long handle, int size) {
       this.block = block;
       this.length = length;
       this.handle = handle;
-      int size = client.options().pieceBytes();
-      pieces = new BlockMemory[(int) (((long) length + size - 1) / size)];
+      this.size = size;
+      boolean possible = length > 0 && length <= Integer.MAX_VALUE;
+      pieces = new BlockMemory[possible ? (int) ((length + size - 1) / size) : 0];
       left = pieces.length;
+      admitted = possible && client.shares().keep(charge());
+    }
+
+    private long charge() {
+      return MemoryShares.charge(size) * (pieces.length - 1) + MemoryShares.charge(bytes(pieces.length - 1));
+    }
+
+    private int bytes(int index) {
+      return (int) Math.min(size, length - (long) index * size);
     }
 
     void start() {
-      int size = client.options().pieceBytes();
+      if (pieces.length == 0) {
+        fail(block, new IllegalArgumentException("Too large frame: " + length));
+        session.giveUp(handle);
+        return;
+      }
       for (int i = 0; i < pieces.length; i++) {
-        long from = (long) i * size;
-        session.submit(new Piece(this, i, from, (int) Math.min(size, length - from)));
+        Piece piece = new Piece(this, i);
+        try {
+          session.submit(piece);
+        } catch (RuntimeException | Error e) {
+          piece.failed(new IOException(e.toString(), e));
+        }
       }
     }
 
@@ -193,7 +237,11 @@ final class BlockFetch {
       return failure != null;
     }
 
+    /** @param memory null if the piece did not come; then its room is free again */
     void ended(int index, BlockMemory memory, IOException cause) {
+      if (memory == null && admitted) {
+        client.shares().release(MemoryShares.charge(bytes(index)));
+      }
       synchronized (this) {
         pieces[index] = memory;
         if (cause != null && failure == null) {
@@ -203,8 +251,9 @@ final class BlockFetch {
           return;
         }
       }
-      if (failure == null) {
-        succeed(block, new RdmaManagedBuffer(pieces, length));
+      RdmaManagedBuffer data = whole();
+      if (data != null) {
+        succeed(block, data);
         return;
       }
       for (BlockMemory piece : pieces) {
@@ -215,49 +264,78 @@ final class BlockFetch {
       session.giveUp(handle);
       fail(block, cause(failure));
     }
+
+    private RdmaManagedBuffer whole() {
+      if (failure == null) {
+        try {
+          return new RdmaManagedBuffer(pieces, length);
+        } catch (RuntimeException | Error e) {
+          failure = new IOException(e.toString(), e);
+        }
+      }
+      return null;
+    }
   }
 
   private final class Piece implements ClientSession.Request {
     private final LargeBlock of;
     private final int index;
-    private final long from;
-    private final int bytes;
+    private boolean ended;
 
-    Piece(LargeBlock of, int index, long from, int bytes) {
+    Piece(LargeBlock of, int index) {
       this.of = of;
       this.index = index;
-      this.from = from;
-      this.bytes = bytes;
     }
 
     @Override
     public FetchParams params() {
-      return new FetchParams(session.service(), BlockRequest.piece(session.id(), of.handle)).range(from, bytes);
+      return new FetchParams(session.service(), BlockRequest.piece(session.id(), of.handle))
+          .range((long) index * of.size, most());
+    }
+
+    @Override
+    public long most() {
+      return of.bytes(index);
+    }
+
+    @Override
+    public boolean isKept(int bytes) {
+      return of.admitted;
     }
 
     @Override
     public boolean isPointless() {
       if (of.hasFailed()) {
-        of.ended(index, null, null);
+        end(null, null);
         return true;
       }
       return false;
     }
 
     @Override
-    public void fetched(RegisteredBuffer answer) {
-      if (answer.length() != bytes) {
-        int came = answer.length();
-        answer.release();
-        of.ended(index, null, new IOException("a piece of " + came + " bytes in place of " + bytes));
-      } else {
-        of.ended(index, new BlockMemory(answer, client.metrics()), null);
+    public void fetched(BlockMemory answer) {
+      if (answer.length() == most()) {
+        end(answer, null);
+        return;
       }
+      IOException cause = new IOException("a piece of " + answer.length() + " bytes in place of " + most());
+      answer.release();
+      if (of.admitted) {
+        client.shares().release(-MemoryShares.charge(answer.length())); // the end gives all of the piece's room back
+      }
+      end(null, cause);
     }
 
     @Override
     public void failed(IOException cause) {
-      of.ended(index, null, cause);
+      end(null, cause);
+    }
+
+    private void end(BlockMemory answer, IOException cause) {
+      if (!ended) {
+        ended = true;
+        of.ended(index, answer, cause);
+      }
     }
   }
 }

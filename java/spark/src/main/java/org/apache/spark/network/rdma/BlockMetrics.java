@@ -22,6 +22,10 @@ class BlockMetrics {
   final Counter failures = registry.counter("engine.failures");
   /** Answers that had no room for all that was asked for. */
   final Counter fullAnswers = registry.counter("engine.answers.full");
+  /** Times that requests waited because as many bytes were under way as the engine's memory has room for. */
+  final Counter creditWaits = registry.counter("engine.waits.memory");
+  /** Bytes that were copied out of the engine's memory because its limit left no room for them. */
+  final Counter copiedBytes = registry.counter("engine.bytes.copied");
   /** Blocks sent to others to be kept there. */
   final Counter uploads = registry.counter("engine.uploads");
   final Counter nettyUploads = registry.counter("netty.uploads");

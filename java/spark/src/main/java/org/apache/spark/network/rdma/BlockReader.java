@@ -9,6 +9,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
@@ -28,7 +29,7 @@ final class BlockReader {
 
   BlockReader(MemoryGate memory, ServerOptions options, BlockMetrics metrics) {
     this.memory = memory;
-    this.batchBytes = options.batchBytes;
+    this.batchBytes = (int) Math.min(options.batchBytes, options.memory.serving() / 8);
     this.timeoutMillis = options.timeoutMillis;
     this.metrics = metrics;
   }
@@ -42,15 +43,22 @@ final class BlockReader {
     final long[] handles;
     final ManagedBuffer[] found;
     final byte[][] causes;
+    /** Most bytes of blocks. */
+    final int room;
     int bytes;
 
-    Plan(int count) {
+    Plan(int count, int room) {
+      this.room = room;
       status = new int[count];
       lengths = new long[count];
       handles = new long[count];
       found = new ManagedBuffer[count];
       causes = new byte[count][];
       bytes = BatchReply.tableSize(count);
+    }
+
+    int left() {
+      return BatchReply.tableSize(status.length) + room - bytes;
     }
 
     void release() {
@@ -63,7 +71,7 @@ final class BlockReader {
   }
 
   void batch(FetchRequest request, ServerSession session, BlockRequest asked, BlockSource blocks) throws IOException {
-    Plan plan = new Plan(asked.blocks.size());
+    Plan plan = new Plan(asked.blocks.size(), room(request, asked.blocks.size()));
     try {
       boolean full = false;
       for (int i = 0; i < plan.status.length; i++) {
@@ -78,6 +86,15 @@ final class BlockReader {
     }
   }
 
+  /** Bytes of blocks that the answer may have: the client says how much memory it has for the whole answer. */
+  private int room(FetchRequest request, int count) {
+    long most = request.length() < 0 ? Integer.MAX_VALUE : request.length() - BatchReply.tableSize(count);
+    if (most < 0) {
+      throw new IllegalArgumentException("an answer of " + request.length() + " bytes for " + count + " blocks");
+    }
+    return (int) Math.min(most, batchBytes);
+  }
+
   /** @return false if there is no room in the answer */
   private boolean look(Plan plan, int i, BlockRequest asked, BlockSource blocks, ServerSession session) {
     ManagedBuffer block = null;
@@ -87,12 +104,12 @@ final class BlockReader {
       if (length > BLOCK_MAX) {
         throw new IllegalArgumentException("Too large frame: " + length);
       }
-      if (length > batchBytes) {
+      if (length > plan.room) {
         plan.status[i] = BatchReply.OPENED;
         plan.lengths[i] = length;
         plan.handles[i] = session.open(block);
         block = null;
-      } else if (plan.bytes + length > BatchReply.tableSize(plan.status.length) + (long) batchBytes) {
+      } else if (length > plan.left()) {
         return false;
       } else {
         plan.status[i] = BatchReply.DATA;
@@ -113,7 +130,8 @@ final class BlockReader {
 
   private void refused(Plan plan, int i, Exception cause) {
     metrics.refused.inc();
-    plan.causes[i] = BatchReply.cause(cause);
+    byte[] text = BatchReply.cause(cause);
+    plan.causes[i] = Arrays.copyOf(text, Math.min(text.length, plan.left()));
     plan.status[i] = BatchReply.REFUSED;
     plan.lengths[i] = plan.causes[i].length;
     plan.bytes += plan.causes[i].length;

@@ -14,7 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -26,12 +25,14 @@ import java.util.function.LongPredicate;
  * Serves this process's blocks over the engine, in stages: requests come into a bounded queue, handlers read the blocks
  * into registered memory, and the engine's threads send them. A full queue refuses at once, memory that is used up
  * makes the handlers wait. The threads take turns at receiving (leader and followers): who has received a request
- * leaves that to another thread and answers it, so that a request alone waits for no thread to wake. What converses
- * with a peer (sessions, blocks that are sent to us) has threads of its own. Thread-safe.
+ * leaves that to another thread and answers it, so that a request alone waits for no thread to wake. Handshakes, and
+ * blocks that peers with a session send to us, have threads of their own. Thread-safe.
  */
 final class BlockServer implements EventHandler, Closeable {
-  private static final int CONTROL_THREADS = 16;
-  private static final int CONTROL_WAITING = 1024;
+  private static final int UPLOAD_THREADS = 16;
+  private static final int UPLOADS_WAITING = 1024;
+  private static final int HANDSHAKE_THREADS = 2;
+  private static final long LOOK_MILLIS = 500;
   private static final int EBUSY = 16;
   private static final long JOIN_MILLIS = 5000;
   private static final AtomicInteger SERVICES = new AtomicInteger();
@@ -46,7 +47,9 @@ final class BlockServer implements EventHandler, Closeable {
   private final int timeoutMillis;
   private final LinkedBlockingQueue<FetchRequest> requests;
   private final Map<Long, ServerSession> sessions = new ConcurrentHashMap<>();
-  private final ThreadPoolExecutor control;
+  private final ThreadPoolExecutor uploading;
+  private final ThreadPoolExecutor handshaking;
+  private final Callers callers;
   private final List<Thread> threads = new ArrayList<>();
   private final ReentrantLock turns = new ReentrantLock();
   private final Condition turn = turns.newCondition();
@@ -79,18 +82,25 @@ final class BlockServer implements EventHandler, Closeable {
     this.blocks = blocks;
     this.metrics = metrics;
     this.timeoutMillis = options.timeoutMillis;
-    this.reader = new BlockReader(new MemoryGate(engine, metrics), options, metrics);
+    this.reader = new BlockReader(new MemoryGate(engine, options.memory, metrics), options, metrics);
     this.uploads = uploads;
     this.requests = new LinkedBlockingQueue<>(options.queue);
-    this.control = new ThreadPoolExecutor(CONTROL_THREADS, CONTROL_THREADS, 10, TimeUnit.SECONDS,
-        new LinkedBlockingQueue<>(CONTROL_WAITING), work -> daemon(work, "rdma-block-control"));
-    control.allowCoreThreadTimeOut(true);
+    this.uploading = threads(UPLOAD_THREADS, UPLOADS_WAITING, "rdma-block-keep");
+    this.handshaking = threads(HANDSHAKE_THREADS, Callers.MOST, "rdma-block-handshake");
+    this.callers = new Callers(this::hear, handshaking, metrics, timeoutMillis);
     this.events = engine.newQueue();
     for (int i = 0; i <= options.handlers; i++) { // one of them receives
       threads.add(daemon(this::serve, "rdma-block-handler-" + i));
     }
     threads.forEach(Thread::start);
     this.service = engine.listen(name, events, null);
+  }
+
+  private static ThreadPoolExecutor threads(int count, int waiting, String name) {
+    ThreadPoolExecutor threads = new ThreadPoolExecutor(count, count, 10, TimeUnit.SECONDS,
+        new LinkedBlockingQueue<>(waiting), work -> daemon(work, name));
+    threads.allowCoreThreadTimeOut(true);
+    return threads;
   }
 
   private static Thread daemon(Runnable work, String name) {
@@ -140,7 +150,8 @@ final class BlockServer implements EventHandler, Closeable {
 
   private void receive() {
     try {
-      events.poll(this, -1);
+      events.poll(this, callers.size() == 0 ? -1 : LOOK_MILLIS);
+      callers.expire();
     } catch (Throwable e) { // a thread that ended now would leave nobody who receives
       if (events.isOpen()) {
         BlockLog.LOG.warn("An event could not be handled", e);
@@ -164,15 +175,19 @@ final class BlockServer implements EventHandler, Closeable {
   @Override
   public void accepted(EngineStream stream, Service from) throws IOException {
     try {
-      control.execute(() -> converse(stream));
-    } catch (RejectedExecutionException e) {
-      metrics.refused.inc();
-      stream.close();
+      callers.add(stream, events);
+    } catch (IOException | RuntimeException e) {
+      Callers.close(stream);
+      throw e;
     }
   }
 
   @Override
   public void readable(EngineStream stream) {
+    if (stream.attachment() instanceof Callers.Caller) {
+      callers.readable((Callers.Caller) stream.attachment());
+      return;
+    }
     ServerSession session = (ServerSession) stream.attachment();
     boolean open = false;
     try {
@@ -192,31 +207,42 @@ final class BlockServer implements EventHandler, Closeable {
 
   // Streams.
 
-  private void converse(EngineStream stream) {
-    boolean kept = false;
-    try {
-      stream.readTimeout(timeoutMillis).writeTimeout(timeoutMillis);
-      ByteBuffer hello = Handshake.receive(stream);
-      byte version = hello.remaining() < 2 ? -1 : hello.get();
-      byte kind = version == Handshake.VERSION ? hello.get() : -1;
-      if (kind == Handshake.SESSION) {
-        ServerSession session = handshake.accept(stream, hello, made -> sessions.put(made.id(), made));
-        kept = session != null;
-        if (kept) {
-          watch(session);
-        }
-      } else if (kind == Handshake.UPLOAD && uploads != null) {
-        uploads.receive(stream, hello, sessions::containsKey);
-      } else {
-        BlockLog.LOG.warn("{} speaks version {} of block transfer, kind {}", stream.peer(), version, kind);
+  /** What a peer without a session says. @return whether it has more to say */
+  private boolean hear(Callers.Caller caller, ByteBuffer message) throws IOException {
+    if (caller.handshake == null) {
+      byte version = message.remaining() < 2 ? -1 : message.get();
+      byte kind = version == Handshake.VERSION ? message.get() : -1;
+      if (kind == Handshake.UPLOAD && uploads != null) {
+        keep(caller.stream, message);
+        return false;
       }
-    } catch (IOException | RuntimeException e) {
-      BlockLog.LOG.debug("A conversation ended", e);
-    } finally {
-      if (!kept) {
-        close(stream);
+      if (kind != Handshake.SESSION) {
+        throw new IOException(caller.stream.peer() + " speaks version " + version + " of block transfer, kind " + kind);
       }
+      caller.handshake = handshake.server(caller.stream, made -> sessions.put(made.id(), made));
     }
+    ServerSession session = caller.handshake.hear(message);
+    if (session != null) {
+      watch(session);
+    }
+    return session == null;
+  }
+
+  /** Has a thread take a block to keep, which may wait for its sender: one that has a session. */
+  private void keep(EngineStream stream, ByteBuffer header) throws IOException {
+    if (header.remaining() < Long.BYTES || !sessions.containsKey(header.getLong(header.position()))) {
+      throw new IOException(stream.peer() + " sends a block and has no session");
+    }
+    stream.configureBlocking(true).readTimeout(timeoutMillis).writeTimeout(timeoutMillis);
+    uploading.execute(() -> {
+      try {
+        uploads.receive(stream, header, sessions::containsKey);
+      } catch (IOException | RuntimeException e) {
+        BlockLog.LOG.debug("A block was not taken", e);
+      } finally {
+        Callers.close(stream);
+      }
+    });
   }
 
   /** From now on the receiver hears of it. */
@@ -227,16 +253,8 @@ final class BlockServer implements EventHandler, Closeable {
       end(session);
       throw e;
     }
-    if (stopped) {
+    if (!session.read() || stopped) { // what came meanwhile was not reported
       end(session);
-    }
-  }
-
-  private static void close(EngineStream stream) {
-    try {
-      stream.close();
-    } catch (IOException e) {
-      BlockLog.LOG.debug("closing a stream", e);
     }
   }
 
@@ -274,6 +292,10 @@ final class BlockServer implements EventHandler, Closeable {
 
   // The end.
 
+  int callerCount() {
+    return callers.size();
+  }
+
   int sessionCount() {
     return sessions.size();
   }
@@ -282,7 +304,9 @@ final class BlockServer implements EventHandler, Closeable {
   public void close() {
     stopped = true;
     service.close();
-    control.shutdownNow();
+    handshaking.shutdownNow();
+    uploading.shutdownNow();
+    callers.close();
     events.close();
     threads.forEach(Thread::interrupt);
     for (Thread thread : threads) {

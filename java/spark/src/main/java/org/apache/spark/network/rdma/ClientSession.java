@@ -14,26 +14,34 @@ import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.RejectedExecutionException;
 
 /**
  * What this process asks of one peer: requests wait here until few enough are under way. All tasks share it. Each
  * request ends exactly once. Thread-safe.
  */
-final class ClientSession {
+final class ClientSession implements ArrivalCredits.Waiter {
   private static final int EAGAIN = 11;
   /** The server does not know the session any more. */
   static final int ESTALE = 116;
 
-  /** Something that is asked for; one of the last two is called once. None may wait. */
+  /** Something that is asked for. None of the methods may wait. */
   interface Request {
     FetchParams params();
 
-    /** Whether nobody wants it any more; then nothing is called. */
+    /** Largest answer, in bytes. */
+    long most();
+
+    /** Whether {@link MemoryShares#keep} has room for an answer of so many bytes, now or since before. */
+    boolean isKept(int bytes);
+
+    /** Whether nobody wants it any more; then nothing else is called. */
     default boolean isPointless() {
       return false;
     }
 
-    void fetched(RegisteredBuffer answer);
+    /** The answer, with a reference that becomes the request's. If it throws, {@link #failed} is called too. */
+    void fetched(BlockMemory answer) throws IOException;
 
     void failed(IOException cause);
   }
@@ -43,10 +51,13 @@ final class ClientSession {
   private final long id;
   private final String service;
   private final EventQueue events;
+  private final BlockClient client;
+  private final ArrivalCredits credits;
   private final int most;
   private final RdmaBlockMetrics metrics;
   private final ArrayDeque<Request> waiting = new ArrayDeque<>();
   private int underWay;
+  private boolean awaitsCredit;
   private long progress = System.nanoTime();
   private boolean closed;
   private int together = Integer.MAX_VALUE;
@@ -57,6 +68,8 @@ final class ClientSession {
     this.id = id;
     this.service = service;
     this.events = client.events();
+    this.client = client;
+    this.credits = client.credits();
     this.most = client.options().inFlight();
     this.metrics = client.metrics();
   }
@@ -100,9 +113,6 @@ final class ClientSession {
   /** Asks, now or when there is room. */
   void submit(Request request) {
     synchronized (this) {
-      if (underWay == 0 && waiting.isEmpty()) {
-        progress = System.nanoTime(); // silence before it means nothing
-      }
       waiting.add(request);
     }
     pump();
@@ -111,35 +121,77 @@ final class ClientSession {
   /** Starts what may be under way. */
   void pump() {
     for (Request next; (next = next()) != null;) {
-      if (next.isPointless()) {
-        ended();
-        continue;
-      }
-      try {
-        metrics.requests.inc();
-        link.fetch(next.params(), events, new Completion(next));
-      } catch (EngineException e) {
-        ended();
-        if (e.errno() == EAGAIN && putBack(next)) {
-          return; // others share the link; the next end or the housekeeping comes back here
-        }
-        next.failed(e);
-      } catch (IOException e) {
-        ended();
-        next.failed(e);
-      } catch (RuntimeException e) { // a request that is forgotten would leave its reader waiting
-        ended();
-        next.failed(new IOException(e));
+      if (!start(next, next.most())) {
+        return; // others share the link; the next end or the housekeeping comes back here
       }
     }
   }
 
   private synchronized Request next() {
-    if (underWay >= most || waiting.isEmpty()) {
+    if (awaitsCredit || underWay >= most || waiting.isEmpty()) {
       return null;
     }
-    underWay++;
+    if (!credits.take(waiting.peek().most(), this)) {
+      awaitsCredit = true;
+      metrics.creditWaits.inc();
+      return null;
+    }
+    begin();
     return waiting.poll();
+  }
+
+  private void begin() {
+    if (underWay++ == 0) {
+      progress = System.nanoTime(); // silence before it means nothing
+    }
+  }
+
+  @Override
+  public void granted(long bytes) {
+    Request next;
+    synchronized (this) {
+      awaitsCredit = false;
+      boolean fits = !waiting.isEmpty() && waiting.peek().most() <= bytes;
+      next = fits ? waiting.poll() : null;
+      if (fits) {
+        begin();
+      }
+    }
+    if (next == null) {
+      credits.give(bytes);
+    } else {
+      start(next, bytes);
+    }
+    pump();
+  }
+
+  /** @return false if the link takes no more requests now */
+  private boolean start(Request request, long credit) {
+    Throwable failure;
+    try {
+      if (request.isPointless()) {
+        ended(credit);
+        return true;
+      }
+      metrics.requests.inc();
+      link.fetch(request.params(), events, new Completion(request, credit));
+      return true;
+    } catch (EngineException e) {
+      if (e.errno() == EAGAIN && putBack(request)) {
+        ended(credit);
+        return false;
+      }
+      failure = e;
+    } catch (Throwable e) { // a request that is forgotten would leave its reader waiting
+      failure = e;
+    }
+    ended(credit);
+    request.failed(asIo(failure));
+    return true;
+  }
+
+  private static IOException asIo(Throwable failure) {
+    return failure instanceof IOException ? (IOException) failure : new IOException(failure.toString(), failure);
   }
 
   private synchronized boolean putBack(Request request) {
@@ -147,6 +199,11 @@ final class ClientSession {
       waiting.addFirst(request);
     }
     return !closed;
+  }
+
+  private void ended(long credit) {
+    ended();
+    credits.give(credit);
   }
 
   private synchronized void ended() {
@@ -157,21 +214,64 @@ final class ClientSession {
   /** The engine's answer to one request. */
   private final class Completion implements FetchListener {
     private final Request request;
+    private final long credit;
 
-    Completion(Request request) {
+    Completion(Request request, long credit) {
       this.request = request;
+      this.credit = credit;
     }
 
     @Override
     public void fetched(Fetch fetch, RegisteredBuffer answer) {
       ended();
-      request.fetched(answer);
+      try {
+        if (request.isKept(answer.length())) {
+          credits.give(credit);
+          deliver(BlockMemory.kept(answer, client.shares(), metrics));
+        } else {
+          client.copiers().execute(() -> copy(answer));
+        }
+      } catch (RejectedExecutionException e) { // the client is being closed
+        answer.release();
+        credits.give(credit);
+        request.failed(new IOException("the block transfer service is closed", e));
+      }
       pump();
+    }
+
+    /** Moves the answer out of the engine's memory, which others need. */
+    private void copy(RegisteredBuffer answer) {
+      BlockMemory copy = null;
+      Throwable failure = null;
+      try {
+        client.sayThatBlocksAreCopied();
+        copy = BlockMemory.copied(answer, client.allocator(), metrics);
+      } catch (Throwable e) {
+        failure = e;
+      }
+      answer.release();
+      credits.give(credit);
+      if (copy != null) {
+        deliver(copy);
+      } else {
+        metrics.failures.inc();
+        request.failed(asIo(failure));
+      }
+    }
+
+    private void deliver(BlockMemory answer) {
+      try {
+        request.fetched(answer);
+      } catch (Throwable e) {
+        metrics.failures.inc();
+        BlockLog.LOG.error("An answer of {} could not be taken", link.peer(), e);
+        request.failed(asIo(e));
+      }
     }
 
     @Override
     public void failed(Fetch fetch, IOException cause) {
-      ended();
+      ended(credit);
       metrics.failures.inc();
       if (isOutlived(cause)) {
         outlived();
@@ -209,9 +309,9 @@ final class ClientSession {
     }
   }
 
-  /** Nanoseconds since anything came or was asked; -1 if nothing is asked for. */
+  /** Nanoseconds since anything came or was asked; -1 if the peer owes nothing. */
   synchronized long silence() {
-    return underWay == 0 && waiting.isEmpty() ? -1 : System.nanoTime() - progress;
+    return underWay == 0 ? -1 : System.nanoTime() - progress;
   }
 
   synchronized long idleness() {

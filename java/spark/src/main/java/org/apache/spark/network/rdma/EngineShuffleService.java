@@ -87,7 +87,9 @@ public final class EngineShuffleService implements Closeable {
       throw new IOException("the shuffle service has to serve over the engine (" + conf.origin()
           + "), which can't be used: " + obstacle);
     }
-    EngineShuffleService service = open(engine, new ServerOptions(conf, transport), ShuffleFiles.of(handler), secrets);
+    MemoryShares memory = engine == null ? null : new MemoryShares(engine, false);
+    EngineShuffleService service = open(engine, new ServerOptions(conf, transport, memory), ShuffleFiles.of(handler),
+        secrets);
     if (engine == null) {
       BlockLog.LOG.warn("The shuffle service serves over Netty only: {}", obstacle);
       service.metrics.fallbacks.inc();

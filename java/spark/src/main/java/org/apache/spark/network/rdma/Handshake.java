@@ -58,6 +58,16 @@ final class Handshake {
     if (message == null) {
       throw new EOFException(stream.peer() + " closed the stream");
     }
+    return copy(message);
+  }
+
+  /** The next message if it is there, copied; else null. */
+  static ByteBuffer tryReceive(EngineStream stream) throws IOException {
+    RegisteredBuffer message = stream.tryReceive();
+    return message == null ? null : copy(message);
+  }
+
+  private static ByteBuffer copy(RegisteredBuffer message) throws IOException {
     try {
       if (message.length() > MESSAGE_MAX) {
         throw new IOException("a control message of " + message.length() + " bytes");
@@ -131,60 +141,96 @@ final class Handshake {
 
   // The server.
 
-  /**
-   * @param hello what came first, behind version and kind
-   * @param publish makes the session known under its number
-   * @return the session, or null if the client was refused, which it was told
-   */
-  ServerSession accept(EngineStream stream, ByteBuffer hello, Consumer<ServerSession> publish) throws IOException {
-    boolean authenticates = hello.hasRemaining() && hello.get() != 0;
-    String theirs = BlockRequest.text(hello);
-    byte[] token = BlockRequest.bytes(hello);
-    if (appId != null && !theirs.equals(appId)) {
-      return refuse(stream, "this executor is of application " + appId + ", not " + theirs);
+  /** Begins a handshake on a stream that does not wait. */
+  Server server(EngineStream stream, Consumer<ServerSession> publish) {
+    return new Server(stream, publish);
+  }
+
+  /** The server's half of one handshake, message by message. It never waits. Not thread-safe. */
+  final class Server {
+    private final EngineStream stream;
+    private final Consumer<ServerSession> publish;
+    private String application;
+    private SparkSaslServer sasl;
+    private int steps;
+
+    /** @param publish makes the session known under its number, before the client can hear of it */
+    private Server(EngineStream stream, Consumer<ServerSession> publish) {
+      this.stream = stream;
+      this.publish = publish;
     }
-    if (authenticates != (secrets != null)) {
-      return refuse(stream, "spark.authenticate is " + (secrets != null) + " here and " + authenticates + " there");
+
+    /**
+     * Takes the next message.
+     *
+     * @param message the first one from behind version and kind on
+     * @return the session, or null if another message is needed
+     * @throws RefusedException if the client was refused, which it was told
+     */
+    ServerSession hear(ByteBuffer message) throws IOException {
+      return application == null ? begin(message) : step(BlockRequest.bytes(message));
     }
-    byte[] proof = new byte[0];
-    if (authenticates) {
-      proof = authenticate(stream, theirs, token);
-      if (proof == null) {
-        return null;
+
+    private ServerSession begin(ByteBuffer hello) throws IOException {
+      boolean authenticates = hello.hasRemaining() && hello.get() != 0;
+      application = BlockRequest.text(hello);
+      byte[] token = BlockRequest.bytes(hello);
+      if (appId != null && !application.equals(appId)) {
+        throw refused("this executor is of application " + appId + ", not " + application);
       }
+      if (authenticates != (secrets != null)) {
+        throw refused("spark.authenticate is " + (secrets != null) + " here and " + authenticates + " there");
+      }
+      if (!authenticates) {
+        return accept(new byte[0]);
+      }
+      sasl = new SparkSaslServer(application, secrets, false);
+      return step(token);
     }
-    ServerSession session = new ServerSession(RANDOM.nextLong(), stream, theirs);
-    publish.accept(session); // before the client can hear of it
-    send(stream, message(proof).put(ACCEPTED).putLong(session.id()).putInt(proof.length).put(proof));
-    return session;
-  }
 
-  private ServerSession refuse(EngineStream stream, String cause) throws IOException {
-    byte[] text = cause.getBytes(StandardCharsets.UTF_8);
-    send(stream, message(text).put(REFUSED).putInt(text.length).put(text));
-    stream.shutdownOutput();
-    return null;
-  }
-
-  private byte[] authenticate(EngineStream stream, String application, byte[] first) throws IOException {
-    SparkSaslServer sasl = new SparkSaslServer(application, secrets, false);
-    try {
-      byte[] token = first;
-      for (int step = 0; step < STEPS_MAX; step++) {
-        byte[] answer = sasl.response(token);
-        if (sasl.isComplete()) {
-          return answer;
+    private ServerSession step(byte[] token) throws IOException {
+      SparkSaslServer current = sasl;
+      if (current == null) {
+        throw new IOException("the handshake took too long");
+      }
+      byte[] answer;
+      try {
+        answer = current.response(token);
+        if (current.isComplete()) {
+          return accept(answer);
         }
-        send(stream, message(answer).put(CHALLENGE).putInt(answer.length).put(answer));
-        token = BlockRequest.bytes(receive(stream));
+      } catch (RuntimeException e) { // what Spark's SASL makes of every failure
+        BlockLog.LOG.warn("{} could not authenticate: {}", stream.peer(), e.toString());
+        throw refused("authentication failed");
       }
-      refuse(stream, "a handshake of too many steps");
-    } catch (RuntimeException e) { // what Spark's SASL makes of every failure
-      BlockLog.LOG.warn("{} could not authenticate: {}", stream.peer(), e.toString());
-      refuse(stream, "authentication failed");
-    } finally {
-      sasl.dispose();
+      if (++steps == STEPS_MAX) {
+        throw refused("a handshake of too many steps");
+      }
+      send(stream, message(answer).put(CHALLENGE).putInt(answer.length).put(answer));
+      return null;
     }
-    return null;
+
+    private ServerSession accept(byte[] proof) throws IOException {
+      ServerSession session = new ServerSession(RANDOM.nextLong(), stream, application);
+      publish.accept(session);
+      send(stream, message(proof).put(ACCEPTED).putLong(session.id()).putInt(proof.length).put(proof));
+      dispose();
+      return session;
+    }
+
+    private RefusedException refused(String cause) throws IOException {
+      byte[] text = cause.getBytes(StandardCharsets.UTF_8);
+      send(stream, message(text).put(REFUSED).putInt(text.length).put(text));
+      stream.shutdownOutput();
+      return new RefusedException(cause);
+    }
+
+    /** Frees what the handshake holds. */
+    void dispose() {
+      if (sasl != null) {
+        sasl.dispose();
+        sasl = null;
+      }
+    }
   }
 }

@@ -1,32 +1,24 @@
 package org.apache.spark.network.rdma;
 
-import io.howdah.engine.Counter;
 import io.howdah.engine.Engine;
-import io.howdah.engine.EngineOption;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.RegisteredBuffer;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.concurrent.TimeUnit;
-import org.apache.spark.network.util.JavaUtils;
 
-/**
- * Memory for answers, of which three quarters of the engine's limit can be had. The rest is left to what arrives: two
- * processes that had filled their memory with answers to each other could take neither. Thread-safe.
- */
+/** Allocates memory for answers, as far as the server's share of the engine's limit goes. Thread-safe. */
 final class MemoryGate {
   private static final long PAUSE = 2;
 
   private final Engine engine;
+  private final MemoryShares shares;
   private final BlockMetrics metrics;
-  private final long limit;
-  private long used; // at the last look
-  private long taken; // since then
 
-  MemoryGate(Engine engine, BlockMetrics metrics) {
+  MemoryGate(Engine engine, MemoryShares shares, BlockMetrics metrics) {
     this.engine = engine;
+    this.shares = shares;
     this.metrics = metrics;
-    this.limit = JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT)) / 4 * 3;
   }
 
   /**
@@ -39,11 +31,11 @@ final class MemoryGate {
     boolean waited = false;
     for (;;) {
       try {
-        if (size > limit || isOpen(size)) {
-          return engine.allocate(Math.max(1, size)); // what is too large for the limit fails here, with the right words
+        if (size > shares.serving() || shares.mayAnswer(size)) {
+          return engine.allocate(Math.max(1, size)); // above the limit, this fails with the engine's message
         }
       } catch (MemoryLimitException e) {
-        if (size > limit || System.nanoTime() - end >= 0) {
+        if (size > shares.serving() || System.nanoTime() - end >= 0) {
           throw e;
         }
       }
@@ -56,19 +48,6 @@ final class MemoryGate {
       }
       pause();
     }
-  }
-
-  /** The counter is asked only if what was taken since the last time could matter. */
-  private synchronized boolean isOpen(int size) throws IOException {
-    if (used + taken + size > limit) {
-      used = engine.counters().get(Counter.MEMORY_USED);
-      taken = 0;
-    }
-    if (used + size > limit) {
-      return false;
-    }
-    taken += size;
-    return true;
   }
 
   private static void pause() throws InterruptedIOException {

@@ -135,6 +135,10 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     return server;
   }
 
+  BlockClient client() {
+    return client;
+  }
+
   // The service.
 
   @Override
@@ -143,8 +147,9 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     try {
       Handshake handshake = new Handshake(configuration.getAppId(),
           security.isAuthenticationEnabled() ? security : null);
-      client = new BlockClient(engine, this, handshake);
-      server = new BlockServer(engine, serviceName, new ServerOptions(options, transport), metrics(), handshake,
+      MemoryShares shares = new MemoryShares(engine, true);
+      client = new BlockClient(engine, this, transport, handshake, shares);
+      server = new BlockServer(engine, serviceName, new ServerOptions(options, transport, shares), metrics(), handshake,
           new ExecutorBlocks(blocks), new UploadReceiver(serializer, blocks));
     } catch (IOException e) {
       throw new IllegalStateException("block transfer over the engine can't start: " + e.getMessage(), e);
@@ -185,7 +190,8 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
    * @param executor whose blocks they are if the peer is a shuffle service, else null
    * @param stock how they come if the peer does not take our greeting
    */
-  void fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener listener, Stock stock) {
+  void fetch(String host, int port, String executor, String[] blocks, BlockFetchingListener reader, Stock stock) {
+    BlockFetchingListener listener = new ToldListener(reader);
     try {
       if (client.peer(host, port).isPlain()) { // Netty's own retries are enough
         stock.fetch(blocks, listener);
@@ -227,13 +233,13 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
           upload.send(session, timeoutMillis());
           metrics().uploads.inc();
           result.success(BoxedUnit.UNIT);
-        } catch (IOException | RuntimeException e) {
+        } catch (Throwable e) { // the task waits for the result without a limit
           BlockLog.LOG.error("Block {} could not be sent to {}:{}", block, host, port, e);
-          result.failure(e);
+          result.tryFailure(e);
         }
       });
-    } catch (IOException e) {
-      result.failure(e);
+    } catch (IOException | RuntimeException e) {
+      result.tryFailure(e);
     }
     return result.future();
   }

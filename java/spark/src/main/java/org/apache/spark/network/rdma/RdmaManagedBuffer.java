@@ -20,7 +20,7 @@ final class RdmaManagedBuffer extends ManagedBuffer {
   /** Part of a buffer that the block takes a reference to. */
   RdmaManagedBuffer(BlockMemory whole, int offset, int length) {
     memory = new BlockMemory[] {whole.retain()};
-    parts = new ByteBuffer[] {whole.buffer().slice(offset, length)};
+    parts = new ByteBuffer[] {whole.slice(offset, length)};
     size = length;
   }
 
@@ -29,7 +29,7 @@ final class RdmaManagedBuffer extends ManagedBuffer {
     memory = pieces.clone();
     parts = new ByteBuffer[pieces.length];
     for (int i = 0; i < pieces.length; i++) {
-      parts[i] = pieces[i].buffer().slice(0, pieces[i].buffer().length());
+      parts[i] = pieces[i].slice(0, pieces[i].length());
     }
     this.size = size;
   }

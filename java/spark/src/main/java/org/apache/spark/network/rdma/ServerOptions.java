@@ -15,7 +15,11 @@ final class ServerOptions {
   /** How long a peer may be silent. */
   final int timeoutMillis;
 
-  ServerOptions(RdmaBlockConf conf, TransportConf transport) {
+  /** How much memory answers may take. */
+  final MemoryShares memory;
+
+  ServerOptions(RdmaBlockConf conf, TransportConf transport, MemoryShares memory) {
+    this.memory = memory;
     batchBytes = conf.batchBytes();
     queue = conf.queue();
     timeoutMillis = transport.connectionTimeoutMs();

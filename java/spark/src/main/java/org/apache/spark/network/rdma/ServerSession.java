@@ -97,7 +97,7 @@ final class ServerSession {
   }
 
   /** Reads what the client gives up. @return false at the end of the session */
-  boolean read() throws IOException {
+  synchronized boolean read() throws IOException {
     for (;;) {
       RegisteredBuffer message = stream.tryReceive();
       if (message == null) {

@@ -13,6 +13,8 @@ import scala.reflect.ClassTag;
 
 /** A block of ours that a peer is to keep as well. */
 final class Upload {
+  private static final int PIECE = 256 << 10;
+
   private final BlockId block;
   private final ManagedBuffer data;
   private final byte[] metadata;
@@ -32,12 +34,22 @@ final class Upload {
       ByteBuffer bytes = data.nioByteBuffer();
       Handshake.send(stream, header(session, bytes.remaining()));
       try {
-        stream.write(bytes);
+        write(stream, bytes);
       } catch (IOException e) {
         answer(stream, e); // it may have said why it wants no more
         throw e;
       }
       answer(stream, null);
+    }
+  }
+
+  /** In pieces, of which the receiver needs memory for a few at a time. */
+  private static void write(EngineStream stream, ByteBuffer bytes) throws IOException {
+    while (bytes.hasRemaining()) {
+      ByteBuffer piece = bytes.duplicate();
+      piece.limit(piece.position() + Math.min(PIECE, piece.remaining()));
+      stream.write(piece);
+      bytes.position(piece.position());
     }
   }
 

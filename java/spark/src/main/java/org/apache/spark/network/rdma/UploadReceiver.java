@@ -45,7 +45,7 @@ final class UploadReceiver implements BlockServer.Uploads {
         throw new IllegalArgumentException("a block of " + length + " bytes");
       }
       store(block, metadata, read(stream, (int) length));
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       BlockLog.LOG.warn("A block of {} could not be stored", stream.peer(), e);
       failure = e.toString();
     }
