@@ -3,7 +3,7 @@ package io.howdah.upgrade;
 import java.util.Locale;
 
 /** Which failures of the engine end in sockets, and which are the process's own. */
-final class Failures {
+public final class Failures {
   private Failures() {
   }
 
@@ -11,7 +11,7 @@ final class Failures {
    * The cause for people. An Error that says that the JVM itself is at its end is thrown again: memory of the heap
    * that ran out, a stack that overflowed, a thread that was stopped.
    */
-  static String text(Throwable failure) {
+  public static String text(Throwable failure) {
     if (isOfProcess(failure)) {
       throw (Error) failure;
     }
@@ -19,7 +19,8 @@ final class Failures {
     return failure instanceof java.io.IOException && message != null ? message : failure.toString();
   }
 
-  static boolean isOfProcess(Throwable failure) {
+  /** Whether a failure says that the JVM itself is at its end, and is not the engine's. */
+  public static boolean isOfProcess(Throwable failure) {
     if (failure instanceof OutOfMemoryError) {
       String text = String.valueOf(failure.getMessage()).toLowerCase(Locale.ROOT);
       return !text.contains("direct buffer") && !text.contains("native thread") && !text.contains("map failed");

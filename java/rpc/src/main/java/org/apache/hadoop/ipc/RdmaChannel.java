@@ -4,6 +4,7 @@ import io.howdah.engine.EngineStream;
 import io.howdah.engine.LinkException;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.RegisteredBuffer;
+import io.howdah.upgrade.Traffic;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -31,6 +32,7 @@ final class RdmaChannel extends SocketChannel {
 
   private final RdmaServer server;
   private final EngineStream stream;
+  private final Traffic traffic;
   private final InetSocketAddress local;
   private final InetSocketAddress remote;
   private final Key key = new Key();
@@ -48,8 +50,9 @@ final class RdmaChannel extends SocketChannel {
   private final ArrayDeque<ByteBuffer> delayed = new ArrayDeque<>();
   private long delayedSince;
 
-  RdmaChannel(RdmaServer server, EngineStream stream, SocketChannel tcp) throws IOException {
+  RdmaChannel(RdmaServer server, EngineStream stream, SocketChannel tcp, Traffic traffic) throws IOException {
     super(SelectorProvider.provider());
+    this.traffic = traffic;
     this.server = server;
     this.stream = stream;
     this.local = (InetSocketAddress) tcp.getLocalAddress();
@@ -59,6 +62,11 @@ final class RdmaChannel extends SocketChannel {
 
   EngineStream stream() {
     return stream;
+  }
+
+  /** Counts of what comes over streams of this transport. */
+  Traffic traffic() {
+    return traffic;
   }
 
   /** By which Server's listener knows the connection. */

@@ -1,15 +1,14 @@
 package org.apache.hadoop.ipc;
 
-import io.howdah.engine.EngineClosedException;
-import io.howdah.engine.EngineStream;
-import io.howdah.engine.Greeting;
-import io.howdah.engine.Link;
+import io.howdah.engine.Engine;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.Protocol;
+import io.howdah.upgrade.Attempt;
+import io.howdah.upgrade.Linked;
+import io.howdah.upgrade.Upgrade;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
-import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.Hashtable;
@@ -30,7 +29,6 @@ import org.apache.hadoop.util.Time;
  * for (asynchronous mode) need the connection's thread; it is started when there is the first, and leads from then on.
  */
 abstract class RdmaClientConnection extends Thread {
-  private static final int GREETINGS = 3;
   /** A connection that is busy when its idle time is over is looked at again after so many milliseconds. */
   private static final int IDLE_STEP = 100;
   private static final RdmaSizes SIZES = new RdmaSizes();
@@ -44,10 +42,11 @@ abstract class RdmaClientConnection extends Thread {
   final AtomicLong lastActivity = new AtomicLong();
   final AtomicBoolean shouldCloseConnection = new AtomicBoolean();
 
-  private RdmaRpc rpc;
+  private Upgrade upgrade;
+  private Attempt attempt;
+  private InetSocketAddress attempted;
+  private Engine engine;
   private RdmaSocket stream;
-  /** Times in a row that a link was retired while we greeted. */
-  private int retired;
   private Client.ConnectionId connection;
   /** Calls of this connection go the short way. Set when it is set up, under the connection's lock. */
   private volatile boolean fast;
@@ -113,63 +112,28 @@ abstract class RdmaClientConnection extends Thread {
       throws IOException {
     stream = null;
     firstSent = false;
-    rpc = RdmaRpc.of(conf);
-    if (rpc == null || !rpc.isRequired() && RdmaRpc.isPlain(server)) {
-      if (rpc != null) {
-        RdmaMetrics.get().clientFallbacks().incr();
-      }
-      RdmaMetrics.countClientSocket();
-      return tcp;
-    }
     connection = id;
-    return greet(tcp, server);
-  }
-
-  private Socket greet(Socket tcp, InetSocketAddress server) throws IOException {
-    String name = server.getAddress().getHostAddress() + ":" + server.getPort();
-    String cause;
-    boolean late = false;
-    try {
-      Greeting greeting = rpc.engine().connect(tcp, name, 0);
-      if (greeting.isLinked()) {
-        return open(greeting, tcp);
-      }
-      cause = greeting.reason();
-      if (!rpc.isRequired()) {
-        fellBack(server, cause);
-        RdmaMetrics.countClientSocket();
+    if (attempt == null || !server.equals(attempted)) {
+      upgrade = RdmaRpc.of(conf);
+      attempt = upgrade.connector().attempt(server);
+      attempted = server;
+    }
+    switch (attempt.upgrade(tcp, 0)) {
+      case LINKED:
+        return open(attempt.linked(), tcp);
+      case SOCKET:
         return tcp;
-      }
-    } catch (EngineClosedException e) { // the link was retired while we greeted
-      IOUtils.closeSocket(tcp);
-      if (retired++ < GREETINGS) {
+      default:
         return null;
-      }
-      cause = e.getMessage();
-    } catch (IOException e) { // a server that knows nothing of us, and says so by hanging up
-      IOUtils.closeSocket(tcp);
-      cause = e.getMessage();
-      late = e instanceof SocketTimeoutException;
     }
-    if (rpc.isRequired()) {
-      String text = "RPC with " + server + " has to go over the engine and can't: " + cause;
-      throw late ? new SocketTimeoutException(text) : new IOException(text);
-    }
-    rpc.rememberPlain(server);
-    fellBack(server, cause);
-    return null;
   }
 
-  private Socket open(Greeting greeting, Socket tcp) throws IOException {
-    try (Link link = greeting.link()) {
-      EngineStream opened = link.open(greeting.service());
-      opened.deferred(true).protocol(bestFor(link));
-      stream = new RdmaSocket(opened, tcp);
-      stream.setSoTimeout(tcp.getSoTimeout());
-    }
-    retired = 0;
+  private Socket open(Linked linked, Socket tcp) throws IOException {
+    linked.stream().deferred(true).protocol(bestFor(linked.transport()));
+    stream = new RdmaSocket(linked);
+    stream.setSoTimeout(tcp.getSoTimeout());
+    engine = upgrade.engine();
     overEngine = true;
-    RdmaMetrics.get().clientConnections().incr();
     IOUtils.closeSocket(tcp); // the engine keeps what it needs of it
     return stream;
   }
@@ -178,14 +142,8 @@ abstract class RdmaClientConnection extends Thread {
    * How large calls move: through memory that both ends see, the server copies each to where it is wanted; over an
    * adapter we write it, which spares the server a round trip.
    */
-  private static Protocol bestFor(Link link) {
-    boolean sameHost = link.transport().equals("shm") || link.transport().equals("self");
-    return sameHost ? Protocol.READ : Protocol.WRITE;
-  }
-
-  private static void fellBack(InetSocketAddress server, String cause) {
-    RdmaMetrics.get().clientFallbacks().incr();
-    RdmaRpc.sayOnce(server, "RPC with " + server + " goes over a socket: " + cause);
+  private static Protocol bestFor(String transport) {
+    return transport.equals("shm") || transport.equals("self") ? Protocol.READ : Protocol.WRITE;
   }
 
   /** Whether SASL protects what is sent: then bytes go through its streams, and what they hold is theirs. */
@@ -222,19 +180,24 @@ abstract class RdmaClientConnection extends Thread {
     if (!fast) {
       return false;
     }
-    if (Thread.interrupted()) {
-      throw new InterruptedException();
-    }
-    if (Client.isAsynchronousMode()) {
-      startThread();
-    }
+    boolean handed = false;
     try {
+      if (Thread.interrupted()) {
+        throw new InterruptedException();
+      }
+      if (Client.isAsynchronousMode()) {
+        startThread();
+      }
       if (threaded || !firstSent) {
         sendBytes(call, header, streams);
       } else {
         sendMessage(call, header, streams);
       }
+      handed = true;
     } finally {
+      if (!handed) { // nothing of it was sent, so no response would ever take it out
+        calls.remove(call.id);
+      }
       closeIfMarked();
     }
     return true;
@@ -245,7 +208,7 @@ abstract class RdmaClientConnection extends Thread {
     int kind = RdmaSizes.kind(null, call.rpcRequest);
     RdmaBuffer buffer;
     try {
-      buffer = RdmaBuffer.start(rpc.engine(), SIZES.expected(kind));
+      buffer = RdmaBuffer.start(engine, SIZES.expected(kind));
       buffer.write(header);
       RpcWritable.wrap(call.rpcRequest).writeTo(buffer);
     } catch (MemoryLimitException e) {
@@ -256,9 +219,6 @@ abstract class RdmaClientConnection extends Thread {
     buffer.finish();
     try {
       stream.send(buffer);
-    } catch (InterruptedException e) {
-      calls.remove(call.id); // nothing of it was sent
-      throw e;
     } catch (IOException e) {
       markClosed(e);
     } finally {

@@ -2,11 +2,9 @@ package org.apache.hadoop.ipc;
 
 import io.howdah.engine.EventQueue;
 import java.io.IOException;
-import java.lang.reflect.Field;
 import java.util.ArrayDeque;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicReference;
 import java.util.concurrent.locks.LockSupport;
 
 /**
@@ -44,7 +42,6 @@ final class RdmaHandlers {
   private volatile boolean ended;
   private volatile long takes;
   private volatile long meanNanos;
-  private volatile Queue queue;
 
   /** A handler. */
   private static final class Member {
@@ -52,34 +49,6 @@ final class RdmaHandlers {
     volatile boolean called;
     boolean known;
     long since;
-  }
-
-  /** What is behind CallQueueManager, which has no way to take without waiting. Immutable. */
-  private static final class Queue {
-    final CallQueueManager<Server.Call> manager;
-    final AtomicReference<BlockingQueue<Server.Call>> takes;
-    final AtomicReference<BlockingQueue<Server.Call>> puts;
-
-    Queue(CallQueueManager<Server.Call> manager) {
-      this.manager = manager;
-      this.takes = reference(manager, "takeRef");
-      this.puts = reference(manager, "putRef");
-    }
-
-    @SuppressWarnings("unchecked")
-    private static AtomicReference<BlockingQueue<Server.Call>> reference(Object manager, String name) {
-      try {
-        Field field = CallQueueManager.class.getDeclaredField(name);
-        field.setAccessible(true);
-        return (AtomicReference<BlockingQueue<Server.Call>>) field.get(manager);
-      } catch (ReflectiveOperationException e) {
-        throw new IllegalStateException("CallQueueManager is not that of Hadoop 2.8", e);
-      }
-    }
-
-    boolean isEmpty() {
-      return takes.get().isEmpty() && puts.get().isEmpty();
-    }
   }
 
   RdmaHandlers(RdmaServer server) {
@@ -101,23 +70,17 @@ final class RdmaHandlers {
     }
   }
 
-  private Queue of(CallQueueManager<Server.Call> manager) {
-    Queue known = queue;
-    if (known == null || known.manager != manager) {
-      known = new Queue(manager);
-      queue = known;
-    }
-    return known;
+  private boolean isEmpty() {
+    return server.takes().isEmpty() && server.puts().isEmpty();
   }
 
   // Taking calls.
 
   Server.Call take(CallQueueManager<Server.Call> manager) throws InterruptedException {
-    Queue calls = of(manager);
     Member me = members.get();
     arrive(me);
     while (!ended) {
-      Server.Call call = next(calls);
+      Server.Call call = next(manager);
       if (call != null) {
         me.since = System.nanoTime();
         takes++; // a lost count does not matter: it only has to move
@@ -127,13 +90,13 @@ final class RdmaHandlers {
         throw new InterruptedException();
       }
       if (!lead()) {
-        park(me, calls);
+        park(me);
         continue;
       }
       try {
-        gather(calls);
+        gather();
       } finally {
-        resign(calls);
+        resign();
       }
     }
     throw new InterruptedException("the server was stopped");
@@ -153,11 +116,11 @@ final class RdmaHandlers {
     }
   }
 
-  private Server.Call next(Queue calls) throws InterruptedException {
-    BlockingQueue<Server.Call> from = calls.takes.get();
+  private Server.Call next(CallQueueManager<Server.Call> manager) throws InterruptedException {
+    BlockingQueue<Server.Call> from = server.takes();
     Server.Call call = from.poll();
     if (overflowed > 0) {
-      refill(calls);
+      refill(manager);
       if (call == null) {
         call = from.poll();
       }
@@ -165,8 +128,8 @@ final class RdmaHandlers {
     return call;
   }
 
-  private synchronized void refill(Queue calls) throws InterruptedException {
-    while (!overflow.isEmpty() && calls.manager.offer(overflow.peek())) {
+  private synchronized void refill(CallQueueManager<Server.Call> manager) throws InterruptedException {
+    while (!overflow.isEmpty() && manager.offer(overflow.peek())) {
       overflow.remove();
       overflowed--;
     }
@@ -177,7 +140,7 @@ final class RdmaHandlers {
    * the watch goes on and waits, or sends clients away, as readers do.
    */
   boolean isFull() {
-    return overflowed > 0 || leader != watch && queue.puts.get().remainingCapacity() == 0;
+    return overflowed > 0 || leader != watch && server.puts().remainingCapacity() == 0;
   }
 
   /**
@@ -239,8 +202,8 @@ final class RdmaHandlers {
   }
 
   /** Polls until there is a call to take, or a reason to look elsewhere. */
-  private void gather(Queue calls) {
-    while (calls.isEmpty() && overflowed == 0 && !ended && !Thread.currentThread().isInterrupted()) {
+  private void gather() {
+    while (isEmpty() && overflowed == 0 && !ended && !Thread.currentThread().isInterrupted()) {
       poll(-1);
     }
   }
@@ -253,12 +216,16 @@ final class RdmaHandlers {
         ended = true;
         server.fail(e);
       }
+    } catch (RuntimeException e) { // of one connection, which is closed
+      RdmaRpc.LOG.warn("Unexpected error reading calls", e);
+    } catch (Error e) {
+      server.die(e);
     }
   }
 
   /** Leaves the lead. Wakes whom the calls in the queue, or those to come, need. */
-  private void resign(Queue calls) {
-    int waiting = Math.max(0, calls.takes.get().size() - 1);
+  private void resign() {
+    int waiting = Math.max(0, server.takes().size() - 1);
     boolean slow = meanNanos > LONG_CALL;
     Member[] woken = null;
     synchronized (this) {
@@ -279,7 +246,7 @@ final class RdmaHandlers {
     watch();
   }
 
-  private void park(Member me, Queue calls) {
+  private void park(Member me) {
     boolean watchLeads;
     synchronized (this) {
       if (leader == null) {
@@ -293,7 +260,7 @@ final class RdmaHandlers {
     if (watchLeads) {
       server.wakePoll();
     }
-    while (!me.called && calls.isEmpty() && !ended && !me.thread.isInterrupted()) {
+    while (!me.called && isEmpty() && !ended && !me.thread.isInterrupted()) {
       LockSupport.park(this);
     }
     synchronized (this) {
@@ -318,19 +285,15 @@ final class RdmaHandlers {
     long seen = 0;
     while (!ended) {
       LockSupport.parkNanos(this, quiet < QUIET ? TICK : SLOW_TICK);
-      Queue calls = queue;
-      if (calls == null) {
-        continue;
-      }
       boolean moved = takes != seen;
       seen = takes;
-      boolean rests = rests(calls);
+      boolean rests = rests();
       if (!rests) {
-        look(calls, moved);
+        look(moved);
       }
       quiet = moved || !rests ? 0 : quiet + 1;
       if (quiet >= QUIET && server.housekeep()) {
-        sleep(calls);
+        sleep();
         quiet = 0;
       }
     }
@@ -338,23 +301,23 @@ final class RdmaHandlers {
   }
 
   /** Whether a handler leads and there is nothing to take. */
-  private boolean rests(Queue calls) {
-    return leader != null && calls.isEmpty() && overflowed == 0;
+  private boolean rests() {
+    return leader != null && isEmpty() && overflowed == 0;
   }
 
-  private void sleep(Queue calls) {
+  private void sleep() {
     watching = false;
-    while (!watching && !ended && rests(calls)) {
+    while (!watching && !ended && rests()) {
       LockSupport.park(this);
     }
     watching = true;
   }
 
-  private void look(Queue calls, boolean moved) {
+  private void look(boolean moved) {
     ArrayDeque<Member> woken = new ArrayDeque<>();
     boolean mine = false;
     synchronized (this) {
-      int wanted = moved ? 0 : calls.takes.get().size();
+      int wanted = moved ? 0 : server.takes().size();
       if (leader == null && System.nanoTime() - resigned > TICK) {
         wanted = Math.max(1, wanted);
         mine = parked.isEmpty();

@@ -1,63 +1,94 @@
 package org.apache.hadoop.ipc;
 
-import java.util.concurrent.atomic.AtomicLong;
-import org.apache.hadoop.metrics2.annotation.Metric;
-import org.apache.hadoop.metrics2.annotation.Metrics;
+import io.howdah.upgrade.Role;
+import io.howdah.upgrade.UpgradeMetrics;
+import org.apache.hadoop.metrics2.MetricsCollector;
+import org.apache.hadoop.metrics2.MetricsSource;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
+import org.apache.hadoop.metrics2.lib.MetricsRegistry;
 import org.apache.hadoop.metrics2.lib.MutableCounterLong;
 
-/** What the process did about RPC over the engine, beside RpcMetrics. Thread-safe. */
-@Metrics(name = RdmaMetrics.NAME, about = "RPC over the engine", context = "rpc")
-public final class RdmaMetrics {
+/** What the process did about RPC over the engine, beside RpcMetrics. Not published in commands. Thread-safe. */
+public final class RdmaMetrics implements MetricsSource, UpgradeMetrics {
   static final String NAME = "HowdahRpc";
-  /** Counted also where the engine is not enabled, and then not published: for that a process needs no source. */
-  private static final AtomicLong CLIENT_SOCKETS = new AtomicLong();
-  private static final AtomicLong SERVER_SOCKETS = new AtomicLong();
   private static RdmaMetrics instance;
 
-  // CHECKSTYLE would have these final: metrics2 sets them.
-  @Metric("Client connections made over the engine")
-  private MutableCounterLong clientConnections;
-  @Metric("Client connections that went on over a socket although the engine was enabled")
-  private MutableCounterLong clientFallbacks;
-  @Metric("Greetings that servers of the process saw")
-  private MutableCounterLong serverGreetings;
-  @Metric("Greetings that ended without a link")
-  private MutableCounterLong serverGreetingsFailed;
-  @Metric("Connections that servers took over the engine")
-  private MutableCounterLong serverConnections;
-  @Metric("Responses that had to wait for a client that reads slowly")
-  private MutableCounterLong serverResponsesDelayed;
+  private final MetricsRegistry registry = new MetricsRegistry(NAME).setContext("rpc");
+  private final MutableCounterLong clientConnections = counter("ClientConnections",
+      "Client connections made over the engine");
+  private final MutableCounterLong clientFallbacks = counter("ClientFallbacks",
+      "Client connections that went on over a socket although the engine was enabled");
+  private final MutableCounterLong clientSockets = counter("ClientSockets", "Client connections made over sockets");
+  private final MutableCounterLong serverGreetings = counter("ServerGreetings",
+      "Greetings that servers of the process saw");
+  private final MutableCounterLong serverGreetingsFailed = counter("ServerGreetingsFailed",
+      "Greetings that ended without a link");
+  private final MutableCounterLong serverConnections = counter("ServerConnections",
+      "Connections that servers took over the engine");
+  private final MutableCounterLong serverSockets = counter("ServerSockets",
+      "Connections that servers took over sockets");
+  private final MutableCounterLong serverResponsesDelayed = counter("ServerResponsesDelayed",
+      "Responses that had to wait for a client that reads slowly");
 
-  RdmaMetrics() {
+  private RdmaMetrics() {
+  }
+
+  private MutableCounterLong counter(String name, String about) {
+    return registry.newCounter(name, about, 0L);
   }
 
   static synchronized RdmaMetrics get() {
     if (instance == null) {
-      instance = DefaultMetricsSystem.instance().register(NAME, "RPC over the engine", new RdmaMetrics());
+      RdmaMetrics made = new RdmaMetrics();
+      instance = Role.ofThisProcess() == Role.COMMAND ? made
+          : DefaultMetricsSystem.instance().register(NAME, "RPC over the engine", made);
     }
     return instance;
   }
 
-  static void countClientSocket() {
-    CLIENT_SOCKETS.incrementAndGet();
+  @Override
+  public void getMetrics(MetricsCollector collector, boolean all) {
+    registry.snapshot(collector.addRecord(registry.info()), all);
   }
 
-  static void countServerSocket() {
-    SERVER_SOCKETS.incrementAndGet();
+  // What the upgrade counts.
+
+  @Override
+  public void clientConnected() {
+    clientConnections.incr();
   }
 
-  /** Client connections made over sockets, for whatever reason. */
-  @Metric(value = {"ClientSockets", "Client connections made over sockets"}, type = Metric.Type.COUNTER)
-  public long clientSockets() {
-    return CLIENT_SOCKETS.get();
+  @Override
+  public void clientFellBack() {
+    clientFallbacks.incr();
   }
 
-  /** Connections that servers with the engine enabled took over sockets. */
-  @Metric(value = {"ServerSockets", "Connections that servers took over sockets"}, type = Metric.Type.COUNTER)
-  public long serverSockets() {
-    return SERVER_SOCKETS.get();
+  @Override
+  public void clientSocket() {
+    clientSockets.incr();
   }
+
+  @Override
+  public void greeted() {
+    serverGreetings.incr();
+  }
+
+  @Override
+  public void greetingFailed() {
+    serverGreetingsFailed.incr();
+  }
+
+  @Override
+  public void serverConnected() {
+    serverConnections.incr();
+  }
+
+  @Override
+  public void serverSocket() {
+    serverSockets.incr();
+  }
+
+  // The counters.
 
   MutableCounterLong clientConnections() {
     return clientConnections;
@@ -65,6 +96,11 @@ public final class RdmaMetrics {
 
   MutableCounterLong clientFallbacks() {
     return clientFallbacks;
+  }
+
+  /** Client connections made over sockets, for whatever reason. */
+  public long clientSockets() {
+    return clientSockets.value();
   }
 
   MutableCounterLong serverGreetings() {
@@ -77,6 +113,11 @@ public final class RdmaMetrics {
 
   MutableCounterLong serverConnections() {
     return serverConnections;
+  }
+
+  /** Connections that servers with the engine enabled took over sockets. */
+  public long serverSockets() {
+    return serverSockets.value();
   }
 
   MutableCounterLong serverResponsesDelayed() {

@@ -4,15 +4,22 @@ import io.howdah.engine.Engine;
 import io.howdah.engine.EngineStream;
 import io.howdah.engine.EventHandler;
 import io.howdah.engine.EventQueue;
-import io.howdah.engine.Greeting;
+import io.howdah.engine.Link;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.Service;
+import io.howdah.upgrade.Acceptor;
+import io.howdah.upgrade.Failures;
+import io.howdah.upgrade.Pairing;
+import io.howdah.upgrade.Traffic;
+import io.howdah.upgrade.Upgrade;
+import io.howdah.upgrade.nio.NioGreeter;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.SocketChannel;
 import java.util.ArrayDeque;
 import java.util.Set;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
@@ -20,6 +27,7 @@ import org.apache.hadoop.fs.CommonConfigurationKeys;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.ipc.metrics.RpcMetrics;
 import org.apache.hadoop.ipc.protobuf.RpcHeaderProtos.RpcResponseHeaderProto;
+import org.apache.hadoop.util.ExitUtil;
 
 /**
  * What a server does for clients that come over the engine: it reads their calls for Server's own connections, by the
@@ -33,9 +41,12 @@ abstract class RdmaServer implements EventHandler {
   /** As the responder: a client that has taken no response for so long is cut off. */
   private static final long PURGE_INTERVAL = TimeUnit.MINUTES.toNanos(15);
 
+  /** Name of the counts; their bytes are those of requests. */
+  private static final String TRAFFIC = "rpc.server";
+  private static final Traffic SOCKETS = Traffic.of(TRAFFIC, Traffic.SOCKET);
   private static final RdmaSizes SIZES = new RdmaSizes();
 
-  private final RdmaRpc rpc;
+  private final Upgrade upgrade;
   private final RpcMetrics metrics;
   private final int port;
   private final int maxResponse;
@@ -43,7 +54,9 @@ abstract class RdmaServer implements EventHandler {
   private final Set<RdmaChannel> delayed = ConcurrentHashMap.newKeySet();
   private final RdmaArrays arrays = new RdmaArrays();
 
-  private RdmaGreeter greeter;
+  private Acceptor acceptor;
+  private NioGreeter<Server.Connection> greeter;
+  private Pairing<Greeted> pairing;
   private EventQueue events;
   private Service service;
   private volatile boolean on;
@@ -60,12 +73,13 @@ abstract class RdmaServer implements EventHandler {
    * @throws IOException if the configuration is not valid
    */
   RdmaServer(Configuration conf, int port, RpcMetrics metrics) throws IOException {
-    this.rpc = RdmaRpc.of(conf);
+    this.upgrade = RdmaRpc.of(conf);
     this.port = port;
     this.metrics = metrics;
     this.maxResponse = conf.getInt(CommonConfigurationKeys.IPC_SERVER_RPC_MAX_RESPONSE_SIZE_KEY,
         CommonConfigurationKeys.IPC_SERVER_RPC_MAX_RESPONSE_SIZE_DEFAULT);
-    this.on = rpc != null;
+    this.on = upgrade.isUsable();
+    upgrade.checkNames();
   }
 
   // Server's.
@@ -77,6 +91,12 @@ abstract class RdmaServer implements EventHandler {
   abstract void adopt(Server.Connection connection, SocketChannel channel);
 
   abstract void close(Server.Connection connection);
+
+  /** Where handlers take calls from. */
+  abstract BlockingQueue<Server.Call> takes();
+
+  /** Where calls are put; another queue than that of {@link #takes} while the queues are exchanged. */
+  abstract BlockingQueue<Server.Call> puts();
 
   // Life.
 
@@ -91,17 +111,18 @@ abstract class RdmaServer implements EventHandler {
       }
       opened = true;
       try {
-        Engine engine = rpc.engine();
+        Engine engine = upgrade.engine();
         room = ByteBuffer.allocateDirect(ROOM);
-        String name = RdmaRpc.newService(port);
-        greeter = new RdmaGreeter(this, port, name);
+        acceptor = new Acceptor(upgrade, Acceptor.newService("hadoop.rpc." + port), "IPC Server greeting on " + port);
+        pairing = Pairing.oneToOne(upgrade, new Pairs());
+        greeter = new NioGreeter<>(acceptor, new Greetings());
         events = engine.newQueue();
-        service = engine.listen(name, events, this);
+        service = engine.listen(acceptor.service(), events, this);
         handlers.start(events, port);
         return true;
-      } catch (IOException e) {
+      } catch (IOException | RuntimeException | LinkageError | OutOfMemoryError e) {
         on = false;
-        RdmaRpc.LOG.error("The server on port {} takes calls over sockets only: {}", port, e.toString());
+        upgrade.fellBack(":" + port, "The server on port " + port + " takes calls over sockets only", Failures.text(e));
         return false;
       }
     }
@@ -113,6 +134,12 @@ abstract class RdmaServer implements EventHandler {
     RdmaRpc.LOG.error("The server on port {} goes on with sockets only", port, cause);
   }
 
+  /** What stock's readers do about an Error: the process is not to be trusted any more. */
+  void die(Error cause) {
+    Server.LOG.fatal("Error reading calls over the engine", cause);
+    ExitUtil.terminate(1, "Error reading calls over the engine: " + cause);
+  }
+
   final void stop() {
     synchronized (this) {
       stopped = true;
@@ -121,7 +148,8 @@ abstract class RdmaServer implements EventHandler {
       }
     }
     service.close();
-    greeter.stop();
+    acceptor.close();
+    pairing.close();
     handlers.stop();
   }
 
@@ -153,7 +181,12 @@ abstract class RdmaServer implements EventHandler {
 
   /** What a call of that length is read into. */
   final ByteBuffer allocate(SocketChannel channel, int length) {
-    return channel instanceof RdmaChannel ? arrays.take(length) : ByteBuffer.allocate(length);
+    if (channel instanceof RdmaChannel) {
+      ((RdmaChannel) channel).traffic().call(length);
+      return arrays.take(length);
+    }
+    SOCKETS.call(length);
+    return ByteBuffer.allocate(length);
   }
 
   // Greetings.
@@ -175,9 +208,9 @@ abstract class RdmaServer implements EventHandler {
       }
       ByteBuffer seen = first.duplicate();
       seen.flip();
-      if (n < 0 || !seen.hasRemaining() || !Greeting.isPossible(seen) || !open()) {
+      if (n < 0 || !seen.hasRemaining() || !Acceptor.isPossible(seen) || !open()) {
         if (!first.hasRemaining()) {
-          RdmaMetrics.countServerSocket();
+          countSocket();
         }
         return false;
       }
@@ -185,21 +218,83 @@ abstract class RdmaServer implements EventHandler {
       return false; // the reader will see it too
     }
     if (!first.hasRemaining()) {
-      greeter.greet(rpc.engine(), key, connection, first);
+      greeter.greet(key, connection, first);
     }
     return true;
   }
 
+  private static void countSocket() {
+    RdmaMetrics.get().serverSocket();
+    SOCKETS.connection();
+  }
+
+  /** A connection whose client goes on over a link. */
+  private static final class Greeted {
+    final Server.Connection connection;
+    final SelectionKey key;
+
+    Greeted(Server.Connection connection, SelectionKey key) {
+      this.connection = connection;
+      this.key = key;
+    }
+
+    SocketChannel tcp() {
+      return (SocketChannel) key.channel();
+    }
+  }
+
+  /** How greetings end. */
+  private final class Greetings implements NioGreeter.Listener<Server.Connection> {
+    @Override
+    public void linked(Server.Connection connection, SelectionKey key, Link link) throws IOException {
+      pairing.greeted(link, new Greeted(connection, key));
+    }
+
+    @Override
+    public void plain(Server.Connection connection, boolean full) {
+      if (full) { // greets() will not look at it again
+        countSocket();
+      }
+    }
+
+    @Override
+    public void failed(Server.Connection connection, String cause) {
+      RdmaRpc.LOG.info("Closing the connection from {}, whose greeting failed: {}", connection, cause);
+      close(connection);
+    }
+  }
+
+  /** Connections and their streams. */
+  private final class Pairs implements Pairing.Pairs<Greeted> {
+    @Override
+    public void paired(EngineStream stream, Greeted greeted) throws IOException {
+      attach(stream, greeted);
+    }
+
+    @Override
+    public void abandoned(Greeted greeted, String cause) {
+      RdmaRpc.LOG.info("Closing the connection from {}: {}", greeted.connection, cause);
+      close(greeted.connection);
+      greeted.key.selector().wakeup();
+    }
+  }
+
+  private static Traffic traffic(EngineStream stream) throws IOException {
+    try (Link link = stream.link()) {
+      return Traffic.of(TRAFFIC, link.transport());
+    }
+  }
+
   /** A greeted connection goes on over its stream. */
-  void attach(EngineStream stream, RdmaGreeter.Greeted greeted) throws IOException {
-    RdmaChannel channel = null;
+  private void attach(EngineStream stream, Greeted greeted) throws IOException {
     try {
-      channel = new RdmaChannel(this, stream, greeted.tcp);
+      RdmaChannel channel = new RdmaChannel(this, stream, greeted.tcp(), traffic(stream));
       channel.key().attach(greeted.connection);
       adopt(greeted.connection, channel);
-      greeted.tcp.close(); // the engine keeps what it needs of it
-      greeted.forget();
-      RdmaMetrics.get().serverConnections().incr();
+      greeted.tcp().close(); // the engine keeps what it needs of it
+      greeted.key.selector().wakeup(); // the descriptor is the selector's until it selects again
+      RdmaMetrics.get().serverConnected();
+      channel.traffic().connection();
       stream.register(events, channel);
     } catch (IOException e) {
       RdmaRpc.LOG.info("The connection from {} was lost: {}", greeted.connection, e.toString());
@@ -235,7 +330,7 @@ abstract class RdmaServer implements EventHandler {
   @Override
   public void accepted(EngineStream stream, Service of) throws IOException {
     try {
-      greeter.accepted(stream);
+      pairing.accepted(stream);
     } catch (IOException e) {
       RdmaRpc.LOG.info("A stream was lost before it was served: {}", e.toString());
       stream.close();
@@ -273,6 +368,9 @@ abstract class RdmaServer implements EventHandler {
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       ready.add(channel);
+    } catch (Error e) { // the rest of the batch is served before it is thrown on
+      close((Server.Connection) channel.key().attachment());
+      throw e;
     } finally {
       channel.keepRest();
     }
@@ -293,7 +391,7 @@ abstract class RdmaServer implements EventHandler {
     int kind = value == null ? 0 : RdmaSizes.kind(protocol, request);
     RdmaBuffer buffer;
     try {
-      buffer = RdmaBuffer.start(rpc.engine(), value == null ? 0 : SIZES.expected(kind));
+      buffer = RdmaBuffer.start(upgrade.engine(), value == null ? 0 : SIZES.expected(kind));
       buffer.write(header);
       if (value != null) {
         buffer.write(value);
@@ -347,7 +445,7 @@ abstract class RdmaServer implements EventHandler {
         flush(channel);
       }
     }
-    greeter.purge(false);
-    return delayed.isEmpty() && greeter.isIdle();
+    pairing.purge();
+    return delayed.isEmpty() && pairing.isIdle();
   }
 }

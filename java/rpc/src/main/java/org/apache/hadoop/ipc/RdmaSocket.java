@@ -2,14 +2,10 @@ package org.apache.hadoop.ipc;
 
 import io.howdah.engine.EngineStream;
 import io.howdah.engine.RegisteredBuffer;
+import io.howdah.upgrade.Linked;
+import io.howdah.upgrade.StreamSocket;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InterruptedIOException;
-import java.io.OutputStream;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
-import java.net.Socket;
-import java.net.SocketAddress;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
@@ -19,10 +15,8 @@ import java.util.concurrent.TimeUnit;
  * A client's stream as the socket that Client expects, so that SASL and whatever else stock Hadoop does before the
  * first call is done by stock Hadoop. One thread at a time reads.
  */
-final class RdmaSocket extends Socket {
+final class RdmaSocket extends StreamSocket {
   private static final int ROOM = 16 * 1024;
-  /** How often a sender that finds no room looks whether it was interrupted. */
-  private static final int SEND_SLICE = 100;
 
   /** Thrown when a thread that waits for somebody's response has a reason to stop: nothing was read. */
   static final class Left extends RuntimeException {
@@ -35,33 +29,27 @@ final class RdmaSocket extends Socket {
   }
 
   private final EngineStream stream;
-  private final InetSocketAddress remote;
-  private final InetSocketAddress local;
   private final ByteBuffer in = ByteBuffer.allocateDirect(ROOM);
-  private final Input input = new Input();
-  private final Output output = new Output();
   private final Frame frame = new Frame();
   /** Guards the message that is read in place: whoever closes gives it back, and no reader may be in it then. */
   private final Object held = new Object();
   private RegisteredBuffer message;
   private boolean closed;
   private ByteBuffer rest = in;
-  private volatile int timeout;
   private volatile boolean wished;
   /** A reader may be sent away until the first byte of a response is there. */
   private boolean mayLeave;
   private long leaveAt;
 
-  RdmaSocket(EngineStream stream, Socket tcp) {
-    this.stream = stream;
-    this.remote = (InetSocketAddress) tcp.getRemoteSocketAddress();
-    this.local = (InetSocketAddress) tcp.getLocalSocketAddress();
+  RdmaSocket(Linked linked) {
+    super(linked);
+    stream = linked.stream();
     in.limit(0);
-    stream.interruptible(false).writeTimeout(SEND_SLICE);
   }
 
-  EngineStream stream() {
-    return stream;
+  @Override
+  protected InputStream newInput() {
+    return new Input();
   }
 
   // Reading.
@@ -142,7 +130,7 @@ final class RdmaSocket extends Socket {
   }
 
   private int await() throws IOException {
-    long millis = timeout;
+    long millis = getSoTimeout();
     long deadline = millis == 0 ? 0 : System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
     boolean leaves = mayLeave && frame.isBorder();
     for (;;) {
@@ -154,10 +142,10 @@ final class RdmaSocket extends Socket {
         return n;
       }
       if (millis != 0 && System.nanoTime() - deadline >= 0) {
-        throw new SocketTimeoutException(millis + " millis timeout while waiting for " + remote + " over the engine");
+        throw late();
       }
       if (!mayLeave && Thread.currentThread().isInterrupted()) {
-        throw new InterruptedIOException("Interrupted while waiting for " + remote + " over the engine");
+        throw interrupted();
       }
     }
   }
@@ -297,107 +285,10 @@ final class RdmaSocket extends Socket {
         }
       } catch (SocketTimeoutException e) {
         if (Thread.interrupted()) {
-          throw new InterruptedException("interrupted while waiting for room to send to " + remote);
+          throw new InterruptedException("interrupted while waiting for room to send to " + getRemoteSocketAddress());
         }
       }
     }
-  }
-
-  /** Bytes to send. */
-  private final class Output extends OutputStream {
-    @Override
-    public void write(int b) throws IOException {
-      write(new byte[] {(byte) b}, 0, 1);
-    }
-
-    @Override
-    public void write(byte[] from, int offset, int length) throws IOException {
-      ByteBuffer bytes = ByteBuffer.wrap(from, offset, length);
-      while (bytes.hasRemaining()) {
-        try {
-          stream.write(bytes);
-        } catch (SocketTimeoutException e) {
-          if (Thread.currentThread().isInterrupted()) {
-            throw e;
-          }
-        }
-      }
-    }
-
-    @Override
-    public void close() throws IOException {
-      RdmaSocket.this.close();
-    }
-  }
-
-  // What is asked of a socket.
-
-  @Override
-  public InputStream getInputStream() throws IOException {
-    requireOpen();
-    return input;
-  }
-
-  @Override
-  public OutputStream getOutputStream() throws IOException {
-    requireOpen();
-    return output;
-  }
-
-  private void requireOpen() throws IOException {
-    if (!stream.isOpen()) {
-      throw new ClosedChannelException();
-    }
-  }
-
-  @Override
-  public void setSoTimeout(int millis) {
-    timeout = millis;
-  }
-
-  @Override
-  public int getSoTimeout() {
-    return timeout;
-  }
-
-  @Override
-  public InetAddress getInetAddress() {
-    return remote.getAddress();
-  }
-
-  @Override
-  public int getPort() {
-    return remote.getPort();
-  }
-
-  @Override
-  public SocketAddress getRemoteSocketAddress() {
-    return remote;
-  }
-
-  @Override
-  public InetAddress getLocalAddress() {
-    return local.getAddress();
-  }
-
-  @Override
-  public int getLocalPort() {
-    return local.getPort();
-  }
-
-  @Override
-  public SocketAddress getLocalSocketAddress() {
-    return local;
-  }
-
-  @Override
-  public boolean isConnected() {
-    return true;
-  }
-
-  @Override
-  public boolean isClosed() {
-    return !stream.isOpen();
   }
 
   /** Ends the stream, and gives back the message that was being read: it would keep the link of a dead peer. */
@@ -407,11 +298,6 @@ final class RdmaSocket extends Socket {
       closed = true;
       drop();
     }
-    stream.close();
-  }
-
-  @Override
-  public String toString() {
-    return "RdmaSocket[" + remote + "]";
+    super.close();
   }
 }

@@ -3,6 +3,7 @@ package org.apache.hadoop.ipc;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.howdah.upgrade.PeerCache;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.lang.reflect.Field;
@@ -10,7 +11,6 @@ import java.net.Socket;
 import java.net.SocketTimeoutException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
@@ -34,13 +34,11 @@ import org.junit.jupiter.api.Timeout;
 class RdmaRpcTest {
   private final ExecutorService threads = Executors.newCachedThreadPool();
   private long connections;
-  private long fallbacks;
 
   @BeforeEach
   void count() {
-    RdmaRpc.forgetPlain();
+    PeerCache.ofThisProcess().clear();
     connections = RdmaMetrics.get().clientConnections().value();
-    fallbacks = RdmaMetrics.get().clientFallbacks().value();
   }
 
   @AfterEach
@@ -50,10 +48,6 @@ class RdmaRpcTest {
 
   private long connectionsMade() {
     return RdmaMetrics.get().clientConnections().value() - connections;
-  }
-
-  private long fallbacksMade() {
-    return RdmaMetrics.get().clientFallbacks().value() - fallbacks;
   }
 
   private static BytesWritable bytes(int size) {
@@ -383,71 +377,6 @@ class RdmaRpcTest {
       Thread.sleep(300);
       RPC.stopProxy(proxy);
       assertThatThrownBy(() -> call.get(30, TimeUnit.SECONDS)).isInstanceOf(ExecutionException.class);
-    }
-  }
-
-  // Mixed.
-
-  @Test
-  void aStockClientIsServedByAServerWithTheEngine() throws Exception {
-    try (RdmaTestServer server = new RdmaTestServer(RdmaTestServer.forced(), 2)) {
-      RdmaTestProtocol proxy = server.proxy(RdmaTestServer.off());
-      for (int i = 0; i < 200; i++) {
-        assertThat(proxy.echo(bytes(i * 100))).isEqualTo(bytes(i * 100));
-      }
-      assertThat(connectionsMade()).isZero();
-      RPC.stopProxy(proxy);
-    }
-  }
-
-  @Test
-  void aClientFallsBackForAServerWithoutTheEngine() throws Exception {
-    try (RdmaTestServer server = new RdmaTestServer(RdmaTestServer.off(), 2)) {
-      RdmaTestProtocol proxy = server.proxy(RdmaTestServer.on());
-      assertThat(proxy.echo(bytes(100))).isEqualTo(bytes(100));
-      assertThat(connectionsMade()).isZero();
-      assertThat(fallbacksMade()).isPositive();
-      RPC.stopProxy(proxy);
-    }
-  }
-
-  @Test
-  void aClientThatMustNotFallBackNamesTheCause() throws Exception {
-    try (RdmaTestServer server = new RdmaTestServer(RdmaTestServer.off(), 2)) {
-      RdmaTestProtocol proxy = server.proxy(RdmaTestServer.forced());
-      assertThatThrownBy(() -> proxy.echo(bytes(100))).isInstanceOf(IOException.class)
-          .hasMessageContaining("has to go over the engine and can't")
-          .hasMessageContaining("" + server.address().getPort());
-      assertThat(fallbacksMade()).isZero();
-      RPC.stopProxy(proxy);
-    }
-  }
-
-  @Test
-  void namesOfHiBDSwitchItOn() throws Exception {
-    Configuration conf = RdmaTestServer.off();
-    conf.setBoolean("hadoop.ib.enabled", true);
-    conf.set("hadoop.rdma.transport", "shm");
-    try (RdmaTestServer server = new RdmaTestServer(conf, 2)) {
-      RdmaTestProtocol proxy = server.proxy(conf);
-      assertThat(proxy.echo(bytes(1))).isEqualTo(bytes(1));
-      assertThat(connectionsMade()).isEqualTo(1);
-      RPC.stopProxy(proxy);
-    }
-    conf.set("hadoop.rdma.transport", "tcp");
-    assertThat(RdmaRpc.of(conf)).isNull();
-  }
-
-  @Test
-  void badValuesAreRefused() {
-    for (String[] setting : Arrays.asList(
-        new String[] {"hadoop.rdma.rpc.enabled", "yes", "true or false"},
-        new String[] {"hadoop.rdma.rpc.fallback.remember", "-1", "milliseconds"},
-        new String[] {"hadoop.rdma.rpc.speed", "high", "there is no option"})) {
-      Configuration conf = RdmaTestServer.on();
-      conf.set(setting[0], setting[1]);
-      assertThatThrownBy(() -> new RdmaTestServer(conf, 1)).isInstanceOf(IOException.class)
-          .hasMessageContaining(setting[0]).hasMessageContaining(setting[2]);
     }
   }
 

@@ -96,23 +96,22 @@ final class RdmaTestServer implements AutoCloseable {
 
   /** Over shared memory, or not at all. */
   static Configuration forced() {
-    Configuration conf = off();
+    Configuration conf = byDefault();
     conf.set("hadoop.rdma.transport", "shm");
-    conf.setBoolean(RdmaRpc.ENABLED, true);
     return conf;
   }
 
-  /** Over shared memory if the other end can. */
-  static Configuration on() {
-    Configuration conf = off();
-    conf.setBoolean(RdmaRpc.ENABLED, true);
+  /** Nothing is said of the engine. */
+  static Configuration byDefault() {
+    Configuration conf = new Configuration();
+    conf.setInt("ipc.client.connect.max.retries", 0);
     return conf;
   }
 
   /** As stock Hadoop. */
   static Configuration off() {
-    Configuration conf = new Configuration();
-    conf.setInt("ipc.client.connect.max.retries", 0);
+    Configuration conf = byDefault();
+    conf.set("hadoop.rdma.enabled", "false");
     return conf;
   }
 }

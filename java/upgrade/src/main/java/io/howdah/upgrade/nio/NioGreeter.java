@@ -26,8 +26,12 @@ public final class NioGreeter<C> {
     /** A connection goes on over a link, which the callee closes. Its key is not selected any more. */
     void linked(C connection, SelectionKey key, Link link) throws IOException;
 
-    /** A connection stays what it was, and the bytes that were read before are in `first` again. */
-    void plain(C connection);
+    /**
+     * A connection stays what it was, and the bytes that were read before are in the server's buffer again.
+     *
+     * @param full whether they fill it
+     */
+    void plain(C connection, boolean full);
 
     /** A greeting failed: close the connection. Afterwards the key's selector is woken. */
     void failed(C connection, String cause);
@@ -64,7 +68,7 @@ public final class NioGreeter<C> {
         }
         first.clear();
         first.put(unread);
-        listener.plain(connection);
+        listener.plain(connection, !first.hasRemaining());
         key.interestOps(SelectionKey.OP_READ);
         key.selector().wakeup();
       }
