@@ -11,14 +11,22 @@ import java.util.Map;
 final class EngineSettings {
   private static final String LINK_LAYER = EngineConf.PREFIX + "verbs.link.layer";
 
+  /** Stands among the values, to tell engines apart. */
+  private static final String SECURE = "secure";
+
   private final String name;
   private final boolean jmx;
+  private final boolean secure;
   private final Map<String, String> values = new LinkedHashMap<>();
   private final Map<String, String> origins = new LinkedHashMap<>();
 
   EngineSettings(Component component, Settings settings, Role role, String linkLayer) throws BadOptionException {
     name = component.engineName();
     jmx = role != Role.COMMAND;
+    secure = "kerberos".equalsIgnoreCase(settings.get("hadoop.security.authentication"))
+        || "true".equalsIgnoreCase(settings.get("dfs.block.access.token.enable"))
+        || "true".equalsIgnoreCase(settings.get("spark.authenticate"));
+    put(SECURE, String.valueOf(secure), "");
     put(EngineOption.MEMORY_LIMIT.key(), role.memoryLimit(), "the default of a " + role.text());
     putDevice(settings, Options.DEVICE);
     if (component == Component.SPARK) {
@@ -61,9 +69,17 @@ final class EngineSettings {
 
   /** For the engine itself. */
   EngineConf conf() {
-    EngineConf conf = new EngineConf().name(name).jmx(jmx);
-    values.forEach((key, value) -> conf.set(key, value, origins.get(key)));
+    EngineConf conf = new EngineConf().name(name).jmx(jmx).secure(secure);
+    fill(conf);
     return conf;
+  }
+
+  private void fill(EngineConf conf) {
+    values.forEach((key, value) -> {
+      if (!key.equals(SECURE)) {
+        conf.set(key, value, origins.get(key));
+      }
+    });
   }
 
   /**
@@ -73,7 +89,7 @@ final class EngineSettings {
    */
   void check(Settings settings) throws IOException {
     EngineConf conf = new EngineConf().environment(false);
-    values.forEach((key, value) -> conf.set(key, value, origins.get(key)));
+    fill(conf);
     for (EngineOption option : EngineOption.values()) {
       String value = settings.environment(option.environmentName());
       if (value != null) {

@@ -1,6 +1,8 @@
 package io.howdah.upgrade;
 
 import io.howdah.engine.Engine;
+import io.howdah.engine.EngineConf;
+import io.howdah.engine.EngineException;
 import io.howdah.engine.EngineUnavailableException;
 import java.io.IOException;
 import java.util.HashMap;
@@ -8,12 +10,13 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
 /**
- * The engines of this process. Components whose engine options are the same share one; a component with other options
- * has one of its own, so that no component's options decide for another. Thread-safe.
+ * The engines of this process. Components share one, whose options are merged as {@link Engine#acquire} has it. A
+ * component that asks for another network than that one uses has an engine of its own. Thread-safe.
  */
 final class Engines {
   /** How long a failure to make an engine is remembered; a missing library is, for ever. */
   private static final long RETRY = TimeUnit.SECONDS.toNanos(60);
+  private static final int EBUSY = 16;
   private static final Map<Map<String, String>, Entry> ENTRIES = new HashMap<>();
 
   /** An engine, or why there is none. */
@@ -54,7 +57,7 @@ final class Engines {
     try {
       Engine.ensureAvailable();
       options.check(settings);
-      entry.engine = Engine.create(options.conf());
+      entry.engine = open(options.conf());
       entry.failure = null;
     } catch (BadOptionException e) {
       throw e;
@@ -63,6 +66,17 @@ final class Engines {
       entry.failure = e;
       entry.failed = System.nanoTime();
       throw new Failure(e);
+    }
+  }
+
+  private static Engine open(EngineConf conf) throws IOException {
+    try {
+      return Engine.acquire(conf);
+    } catch (EngineException e) {
+      if (e.errno() != EBUSY) {
+        throw e;
+      }
+      return Engine.create(conf); // the process's engine uses another network
     }
   }
 

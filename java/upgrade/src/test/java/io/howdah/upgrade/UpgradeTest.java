@@ -15,14 +15,29 @@ class UpgradeTest {
   }
 
   @Test
-  void componentsWithTheSameOptionsShareAnEngine() throws Exception {
-    try (Upgrade rpc = of(Component.RPC, Role.DAEMON);
-        Upgrade hdfs = of(Component.HDFS, Role.DAEMON, "dfs.rdma.enabled=required");
-        Upgrade other = of(Component.RPC, Role.DAEMON, "hadoop.rdma.memory.limit=32m")) {
-      assertThat(rpc.isUsable() && hdfs.isUsable() && other.isUsable()).isTrue();
+  void componentsShareAnEngineUnlessTheyAskForAnotherNetwork() throws Exception {
+    try (Upgrade rpc = of(Component.RPC, Role.COMMAND);
+        Upgrade hdfs = of(Component.HDFS, Role.COMMAND, "dfs.rdma.enabled=required");
+        Upgrade larger = of(Component.RPC, Role.COMMAND, "hadoop.rdma.memory.limit=96m");
+        Upgrade other = of(Component.RPC, Role.COMMAND, "hadoop.rdma.transport=self")) {
+      assertThat(rpc.isUsable() && hdfs.isUsable()).isTrue();
       assertThat(rpc.engine()).isSameAs(hdfs.engine());
-      assertThat(other.engine()).isNotSameAs(rpc.engine());
-      assertThat(other.engine().option(EngineOption.MEMORY_LIMIT)).isEqualTo("32m");
+      assertThat(rpc.engine().option(EngineOption.MEMORY_LIMIT)).isEqualTo("64m");
+      assertThat(larger.isUsable() && other.isUsable()).isTrue();
+      assertThat(rpc.engine().option(EngineOption.MEMORY_LIMIT)).isEqualTo("96m");
+      assertThat(rpc.engine().option(EngineOption.TRANSPORT)).isEqualTo("auto");
+      assertThat(other.engine().option(EngineOption.TRANSPORT)).isEqualTo("self");
+    }
+  }
+
+  @Test
+  void authenticationSwitchesRemoteAccessOff() throws Exception {
+    for (String secure : new String[] {"hadoop.security.authentication=kerberos", "dfs.block.access.token.enable=true",
+        "spark.authenticate=true"}) {
+      try (Upgrade upgrade = of(Component.HDFS, Role.DAEMON, secure)) {
+        assertThat(upgrade.isUsable()).isTrue();
+        assertThat(upgrade.engine().option(EngineOption.VERBS_REMOTE_ACCESS)).as(secure).isEqualTo("false");
+      }
     }
   }
 
@@ -44,11 +59,13 @@ class UpgradeTest {
   @Test
   void commandsAndTasksTakeLittleMemory() throws Exception {
     for (Role role : Role.values()) {
-      try (Upgrade upgrade = of(Component.RPC, role); Upgrade set = of(Component.RPC, role,
-          "hadoop.rdma.memory.limit=96m")) {
-        assertThat(upgrade.isUsable() && set.isUsable()).isTrue();
+      try (Upgrade upgrade = of(Component.RPC, role)) {
+        assertThat(upgrade.isUsable()).isTrue();
         assertThat(upgrade.engine().option(EngineOption.MEMORY_LIMIT)).isEqualTo(role == Role.DAEMON ? "1g" : "64m");
-        assertThat(set.engine().option(EngineOption.MEMORY_LIMIT)).isEqualTo("96m");
+      }
+      try (Upgrade set = of(Component.RPC, role, "hadoop.rdma.memory.limit=32m")) {
+        assertThat(set.isUsable()).isTrue();
+        assertThat(set.engine().option(EngineOption.MEMORY_LIMIT)).isEqualTo("32m");
       }
     }
   }
