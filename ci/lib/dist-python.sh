@@ -73,7 +73,7 @@ add_python() {
     mkdir -p "$python/lib" "$1/examples/src/main" "$wheels"
     cp -R "$PYSPARK/pyspark" "$python/"
     rm -rf "$python/pyspark/python" # a copy of shell.py for pip's layout
-    find "$python" -name 'test*.py' -delete
+    find "$python" -name tests.py -delete # PySpark's own tests; mllib has a module test.py
     cp -R "$PYSPARK/deps/examples" "$1/examples/src/main/python"
     cp -R "$PYSPARK/deps/data" "$1/data"
     for wheel in "$HOWDAH_CACHE"/python/*.whl; do unzip -q -o "$wheel" -d "$wheels"; done
