@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,7 +80,30 @@ static bool search_path(char *java, size_t size)
     return false;
 }
 
-void check_java(struct doctor *d)
+/* Jars unpack their native libraries (Snappy, LevelDB) to /tmp, or where the commands tell them to: HOWDAH_LIBRARY_DIR.
+ */
+static void check_libraries(struct doctor *d)
+{
+    const char *name = "libraries in jars", *folder = getenv("HOWDAH_LIBRARY_DIR");
+    struct statvfs tmp, own;
+    bool noexec = !statvfs("/tmp", &tmp) && (tmp.f_flag & ST_NOEXEC);
+    if (!folder || !folder[0]) {
+        if (!noexec) {
+            find(d, HEALTHY, SECTION, name, "/tmp may execute");
+            return;
+        }
+        find(d, PROBLEM, SECTION, name, "/tmp is mounted noexec: Snappy and LevelDB do not load");
+    } else if (statvfs(folder, &own) || (own.f_flag & ST_NOEXEC) || access(folder, W_OK)) {
+        find(d, PROBLEM, SECTION, name, "%.300s cannot be written or is mounted noexec", folder);
+    } else {
+        find(d, HEALTHY, SECTION, name, "%sunpacked in %.300s", noexec ? "/tmp is mounted noexec; they are " : "",
+             folder);
+        return;
+    }
+    advise(d, "set HOWDAH_LIBRARY_DIR to a folder of the user's own on a file system that is not mounted noexec");
+}
+
+static void check_jdk(struct doctor *d)
 {
     char java[PATH_MAX];
     const char *home = getenv("JAVA_HOME"), *from = "JAVA_HOME";
@@ -101,4 +125,10 @@ void check_java(struct doctor *d)
         find(d, WARNING, SECTION, "JDK", "JAVA_HOME is not set and there is no java in PATH");
         advise(d, "install a JDK 8 and set JAVA_HOME to its folder (not needed for the engine alone)");
     }
+}
+
+void check_java(struct doctor *d)
+{
+    check_jdk(d);
+    check_libraries(d);
 }
