@@ -12,14 +12,21 @@ import java.util.stream.Collectors;
 /** The end of a log. */
 final class LogTail {
   private static final int MOST = 1 << 17;
+  private static final int LONGEST_LINE = 400;
 
   private LogTail() {
   }
 
-  /** The last lines but for those of stack traces, joined; empty if there is no log. */
+  /** The last lines, joined, without those of stack traces and each cut to 400 characters; empty if there is no log. */
   static String of(Path log, int lines) {
-    List<String> all = lines(log).stream().filter(line -> !line.startsWith("\tat ")).collect(Collectors.toList());
+    List<String> all = lines(log).stream().filter(line -> !line.startsWith("\tat ")).map(LogTail::cut)
+        .collect(Collectors.toList());
     return String.join("\n", all.subList(Math.max(0, all.size() - lines), all.size()));
+  }
+
+  /** A daemon logs its class path when it starts, which alone fills a screen. */
+  private static String cut(String line) {
+    return line.length() <= LONGEST_LINE ? line : line.substring(0, LONGEST_LINE) + "...";
   }
 
   /**
@@ -35,7 +42,7 @@ final class LogTail {
         error = line;
       }
     }
-    return Optional.ofNullable(caused != null ? caused : error);
+    return Optional.ofNullable(caused != null ? caused : error).map(LogTail::cut);
   }
 
   private static List<String> lines(Path log) {

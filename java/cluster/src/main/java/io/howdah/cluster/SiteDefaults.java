@@ -64,6 +64,8 @@ final class SiteDefaults {
     p.put("dfs.namenode.heartbeat.recheck-interval", "5000");
     // With as many DataNodes as replicas there is no other to take the place of one that dies during a write.
     p.put("dfs.client.block.write.replace-datanode-on-failure.best-effort", "true");
+    // Names of directory services, too: 11100215, alice@site.org, DOM\alice.
+    p.put("dfs.webhdfs.user.provider.user.pattern", "^[\\p{L}\\p{N}_][\\p{L}\\p{N}._@\\\\-]*[$]?$");
     if (spec.daemons().contains(DaemonId.of(DaemonKind.SECONDARYNAMENODE))) {
       p.put("dfs.namenode.secondary.http-address", address(PortKind.SECONDARYNAMENODE_HTTP));
       p.put("dfs.namenode.checkpoint.dir", uri("secondarynamenode"));

@@ -1,8 +1,10 @@
 package io.howdah.cluster;
 
 import java.io.IOException;
+import java.net.URLEncoder;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
@@ -229,15 +231,22 @@ final class Starter {
     if (Files.exists(dir.furnished())) {
       return;
     }
-    String user = System.getProperty("user.name");
+    String user = userName();
+    String encoded = URLEncoder.encode(user, "UTF-8").replace("+", "%20");
     int port = ports.get(PortKind.NAMENODE_HTTP);
     try {
-      Http.put(port, "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=" + user);
-      Http.put(port, "/webhdfs/v1/user/" + user + "?op=MKDIRS&user.name=" + user);
+      Http.put(port, "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=" + encoded);
+      Http.put(port, "/webhdfs/v1/user/" + encoded + "?op=MKDIRS&user.name=" + encoded);
     } catch (IOException e) {
       throw new ClusterException("the NameNode did not make /tmp and /user/" + user + ": " + e.getMessage(),
           "look at its log: " + dir.log(DaemonId.of(DaemonKind.NAMENODE)));
     }
     Files.createFile(dir.furnished());
+  }
+
+  /** The user's name as the daemons know it: the number where the system has no name for it. */
+  private static String userName() throws IOException {
+    String name = System.getProperty("user.name");
+    return "?".equals(name) ? String.valueOf(Files.getAttribute(Paths.get("/proc/self"), "unix:uid")) : name;
   }
 }

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
+import java.util.Collections;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -33,6 +34,14 @@ class TextTest {
     assertThat(LogTail.cause(log)).contains("Caused by: java.net.BindException: in use");
     assertThat(LogTail.of(log, 2)).isEqualTo("Caused by: java.net.BindException: in use\n2026 INFO a: SHUTDOWN_MSG");
     assertThat(LogTail.of(folder.resolve("absent"), 2)).isEmpty();
+  }
+
+  @Test
+  void aLineThatFillsAScreenIsCut() throws IOException {
+    String path = "STARTUP_MSG:   classpath = " + String.join(":", Collections.nCopies(500, "/opt/x/lib/*"));
+    Path log = Files.write(folder.resolve("long"), Arrays.asList(path, "Error: " + path, "last"));
+    assertThat(LogTail.of(log, 3).split("\n")).hasSize(3).allMatch(line -> line.length() <= 403);
+    assertThat(LogTail.cause(log).get()).startsWith("Error: STARTUP_MSG").hasSize(403).endsWith("...");
   }
 
   @Test
