@@ -121,14 +121,13 @@ def figures_of(samples):
 def dfsio(cluster, megabytes, windows):
     """TestDFSIO's throughput, MB/s a task, and how long its jobs took."""
     tree = cluster.tree
-    jars = [os.path.join(tree.home, "share", "hadoop", "tests", name) for name in os.listdir(tree.home + "/share/hadoop/tests")]
-    job = ["hadoop", "jar", tree.jar("tests/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
+    job = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
     figures = {}
     for step in ("write", "read"):
         shape = ["-nrFiles", "4", "-size", "%dMB" % max(1, megabytes // 4)]
         shape += ["-resFile", os.path.join(cluster.folder, "TestDFSIO_results.log")]  # or it is left where we are
         begin = time.monotonic()
-        printed = tree.run(*job, "-" + step, *shape, HADOOP_CLASSPATH=":".join(jars), **cluster.site)
+        printed = tree.run(*job, "-" + step, *shape, **cluster.site)
         windows["dfsio " + step] = (begin, time.monotonic())
         rate = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
         seconds = float(re.search(r"Test exec time sec:\s*([\d.]+)", printed).group(1))

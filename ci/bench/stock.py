@@ -86,11 +86,10 @@ def cluster_jobs(tree, size_mb, scratch):
     tree.run("howdah", "cluster", "start", "--dir", cluster)
     try:
         site = dict(HADOOP_CONF_DIR=os.path.join(cluster, "conf"))
-        tests = glob.glob(os.path.join(tree.home, "share", "hadoop", "tests", "*.jar"))
-        dfsio = ["hadoop", "jar", tree.jar("tests/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
+        dfsio = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
         shape = ["-nrFiles", "4", "-size", "%dMB" % (size_mb // 4)]
         for step in ("write", "read"):
-            printed = tree.run(*dfsio, "-" + step, *shape, HADOOP_CLASSPATH=":".join(tests), **site)
+            printed = tree.run(*dfsio, "-" + step, *shape, **site)
             figures["dfsio " + step] = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
         examples = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-examples-*.jar")]
         tree.run(*examples, "teragen", str(size_mb * 2**20 // 100), "/tera/in", **site)

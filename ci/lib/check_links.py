@@ -91,8 +91,8 @@ class Tree:
         self.classes = defaultdict(list)
         self.callers = []
         for jar in jars_of(tree):
-            if jar.path.startswith("share/hadoop/tests/"):
-                continue  # on no class path
+            if jar.path.startswith("share/hadoop/tests/") or jar.artifact.endswith("-tests"):
+                continue  # runs in programs of its own only
             with zipfile.ZipFile(jar.file) as archive:
                 for entry in archive.namelist():
                     if entry.endswith(".class") and not entry.startswith("META-INF/"):

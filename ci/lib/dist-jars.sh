@@ -119,7 +119,13 @@ add_jars() {
         place=$(place_of "$(basename -- "$jar")")
         [ -z "$place" ] || put "$jar" "$1/$place"
     done
-    for jar in "$JARS"/tests/*.jar; do put "$jar" "$1/share/hadoop/tests"; done
+    for jar in "$JARS"/tests/*.jar; do
+        case $jar in
+            # Its programs (TestDFSIO, nnbench ...) are called by this path, and their tasks find it on the class path.
+            */hadoop-mapreduce-client-jobclient-*) put "$jar" "$1/share/hadoop/mapreduce" ;;
+            *) put "$jar" "$1/share/hadoop/tests" ;;
+        esac
+    done
     [ -n "$STOCK" ] || add_shuffle_service "$1"
     mkdir -p "$1/jars" "$1/share/howdah/lib"
     spark_set | while read -r jar; do

@@ -1,0 +1,72 @@
+#!/usr/bin/env bats
+# The programs of Hadoop's own jar of tests and benchmarks on a cluster, each at the smallest size that it takes.
+#
+# Not run: DFSCIOTest (wants the C library's test program), minicluster (is a cluster of its own), timelineperformance (wants a
+# timeline server).
+
+load lib
+
+setup_file() {
+    set_up_tree
+    export DIR=$BATS_FILE_TMPDIR/c
+    cluster start --dir "$DIR" --datanodes 2 --nodemanagers 1 --no-history
+}
+
+setup() {
+    set_up_tree
+    JAR=$(echo "$TREE"/share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar)
+    cd "$BATS_TEST_TMPDIR" # for the results that some leave where they are
+}
+
+teardown_file() {
+    set_up_tree
+    cluster stop --dir "$DIR"
+}
+
+# program NAME ARGUMENT...
+program() {
+    echo "# $1" >&3
+    with "$DIR" hadoop jar "$JAR" "$@" >"$BATS_TEST_TMPDIR/$1.log" 2>&1 || { tail -n 40 "$BATS_TEST_TMPDIR/$1.log"; return 1; }
+}
+
+@test "TestDFSIO, nnbench and mrbench measure the cluster" {
+    program TestDFSIO -write -nrFiles 2 -size 1MB -resFile "$BATS_TEST_TMPDIR/result"
+    program TestDFSIO -read -nrFiles 2 -size 1MB -resFile "$BATS_TEST_TMPDIR/result"
+    [ "$(grep -c 'Throughput mb/sec' "$BATS_TEST_TMPDIR/result")" -eq 2 ]
+    program nnbench -operation create_write -maps 2 -reduces 1 -numberOfFiles 5 -bytesToWrite 10 -baseDir /nnbench
+    grep -q 'TPS: Create/Write/Close: [1-9]' nnbench.log
+    program mrbench -numRuns 1 -maps 1 -reduces 1 -inputLines 10
+    grep -q 'AvgTime (milliseconds)' mrbench.log
+}
+
+@test "file systems: checks, stress, load on the NameNode" {
+    slow
+    program TestDFSIO -clean
+    program DistributedFSCheck -root / -clean
+    program SliveTest -maps 1 -reduces 1 -files 5 -ops 20 -duration 10 -blockSize 1048576,1048576 -writeSize 1,1024 -appendSize 1,1024
+    mkdir structure
+    program NNstructureGenerator -maxDepth 2 -minWidth 1 -maxWidth 2 -numOfFiles 5 -avgFileSize 0.001 -outDir structure
+    program NNdataGenerator -inDir structure -root /loadtest
+    program NNloadGenerator -root /loadtest -numOfThreads 2 -elapsedTime 5 -maxDelayBetweenOps 50
+    program nnbenchWithoutMR -operation createWrite -baseDir /nnb -numFiles 5 -blocksPerFile 1
+    program testfilesystem -files 3 -megaBytes 1 -noseek
+}
+
+@test "MapReduce: sorts, loads, formats, tasks that sleep and jobs that fail" {
+    slow
+    program sleep -m 1 -r 1 -mt 10 -rt 10
+    run program fail -failMappers
+    [ "$status" -ne 0 ]
+    grep -q 'Intentional map failure' "$BATS_TEST_TMPDIR/fail.log"
+    with "$DIR" hadoop jar "$TREE"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar randomwriter \
+        -Dmapreduce.randomwriter.mapsperhost=1 -Dmapreduce.randomwriter.bytespermap=100000 /random >log 2>&1
+    with "$DIR" hadoop jar "$TREE"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar sort -r 1 /random /sorted >log 2>&1
+    program testmapredsort -sortInput /random -sortOutput /sorted
+    program loadgen -m 1 -r 1 -indir /random -outdir /loaded -inFormat org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat \
+        -outKey org.apache.hadoop.io.BytesWritable -outValue org.apache.hadoop.io.BytesWritable \
+        -outFormat org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat
+    program mapredtest 10 100
+    program testsequencefile -count 100 -megabytes 1 "$BATS_TEST_TMPDIR/sequence"
+    program testsequencefileinputformat
+    program testtextinputformat
+}
