@@ -171,7 +171,7 @@ run_job() {
     start_nodes "$kind"
     wait_for "HDFS with $WORKERS DataNodes" hdfs_ready
     wait_for "YARN with $WORKERS NodeManagers" yarn_ready
-    hdfs dfs -mkdir -p /tmp "/user/$(id -un)" && hdfs dfs -chmod 1777 /tmp
+    hdfs dfs -mkdir -p /tmp . && hdfs dfs -chmod 1777 /tmp
     printf 'howdah job: %d nodes in %d s: %s\n' "${#HOSTS[@]}" "$SECONDS" "${HOSTS[*]}"
     # In the background, so that the end of the job's time, and of a node, is heard of while it runs.
     "$@" {STOP}>&- &

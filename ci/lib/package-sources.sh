@@ -7,7 +7,7 @@ SOURCES=$PACKAGES_BUILD/dl
 COMPONENTS=(howdah hadoop spark conf-templates slurm-pbs)
 
 # Paths of the tree, as find -path takes them. Whatever neither engine nor Spark claims is Hadoop's.
-engine_paths=(RELEASE LICENSE NOTICE bin/howdah libexec/functions.sh libexec/native.sh
+engine_paths=(RELEASE LICENSE NOTICE bin/howdah libexec/functions.sh libexec/java.sh libexec/native.sh
     libexec/howdah-{conf,doctor,perf,stat,topo,tune}
     'etc/bash_completion.d/*')
 spark_paths=('bin/beeline' 'bin/pyspark' 'bin/run-example' 'bin/spark-*' 'sbin/*-history-server.sh' 'sbin/*-master.sh'

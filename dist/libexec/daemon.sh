@@ -6,11 +6,8 @@
 # choose_pid_file: PID_FILE; without a folder of the site's, one that is this user's own and of this host.
 choose_pid_file() {
     if [ -z "$PID_DIR" ]; then
-        PID_DIR=/tmp/howdah-$(id -u)
-        (umask 077; mkdir -p -- "$PID_DIR")
-        if [ -L "$PID_DIR" ] || [ ! -O "$PID_DIR" ]; then
-            die "$PID_DIR belongs to someone else" "set HADOOP_PID_DIR to a folder of your own"
-        fi
+        PID_DIR=/tmp/howdah-$UID
+        own_folder "$PID_DIR" || die "$PID_DIR cannot be made, or belongs to someone else" "set HADOOP_PID_DIR to a folder of your own"
     else
         mkdir -p -- "$PID_DIR" || die "the folder for pid files, $PID_DIR, cannot be made" "check HADOOP_PID_DIR"
     fi
@@ -63,7 +60,7 @@ daemon_start() {
     for ((i = 0; i < 20; i++)); do
         if ! kill -0 "$pid" 2>/dev/null; then
             rm -f -- "$PID_FILE"
-            tail -n 15 -- "$out" >&2
+            tail -n 15 -- "$out" | cut -c -400 >&2 # a class path fills a screen
             die "$COMMAND stopped right after its start" "see $out and $base.log"
         fi
         sleep 0.1

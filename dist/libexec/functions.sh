@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What every command of the tree starts with: where the tree is, which Java, which configuration. Sourced, never run.
+# What every command of the tree starts with: messages, where the tree is, which configuration. Sourced, never run.
 
 set -euo pipefail
 
@@ -24,7 +24,14 @@ source_site() {
 }
 
 # split_words NAME STRING: STRING's words (JAVA_OPTS style, no globbing) into the array NAME.
-split_words() { IFS=$' \t\n' read -r -d '' -a "$1" < <(printf '%s\0' "$2") || true; }
+split_words() {
+    local -n words_of=$1
+    local IFS=$' \t\n'
+    set -f
+    # shellcheck disable=SC2034,SC2206 # the caller's; split on purpose
+    words_of=($2)
+    set +f
+}
 
 # find_tree engine|hadoop|spark: HADOOP_HOME and SPARK_HOME are the tree that this file is in, wherever it was moved to.
 # It must hold that part and what the part stands on; packages may have left out the others.
@@ -34,7 +41,7 @@ find_tree() {
         hadoop | spark) parts+=(share/hadoop/common/lib share/hadoop/hdfs share/hadoop/yarn share/hadoop/mapreduce) ;;
     esac
     [ "$1" != spark ] || parts+=(jars)
-    tree=$(cd -P -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
+    tree=$(cd -P -- "${BASH_SOURCE[0]%/*}/.." && pwd)
     for name in HADOOP_HOME SPARK_HOME; do
         if [ -n "${!name:-}" ] && [ ! "${!name}" -ef "$tree" ]; then
             warn "$name=${!name} is another installation; this command uses its own, $tree"
@@ -46,52 +53,6 @@ find_tree() {
     done
     export HADOOP_HOME=$tree HADOOP_PREFIX=$tree HADOOP_COMMON_HOME=$tree HADOOP_HDFS_HOME=$tree
     export HADOOP_YARN_HOME=$tree HADOOP_MAPRED_HOME=$tree SPARK_HOME=$tree
-}
-
-# java_feature HOME: the feature version (8, 11, 17 ...) of the Java in HOME; from its release file where it has one.
-java_feature() {
-    local version
-    version=$(sed -n 's/^JAVA_VERSION="\(.*\)"/\1/p' "$1/release" 2>/dev/null) || true
-    [ -n "$version" ] || version=$("$1/bin/java" -version 2>&1 | sed -n 's/.* version "\([^"]*\)".*/\1/p')
-    version=${version#1.}
-    printf '%s\n' "${version%%[!0-9]*}"
-}
-
-# guess_java_home: prints a JDK 8 of this machine, else the Java that is on PATH.
-guess_java_home() {
-    local home
-    for home in /usr/lib/jvm/java-8-openjdk* /usr/lib/jvm/java-1.8.0 /usr/lib/jvm/java-1.8.0-openjdk* \
-        /usr/lib/jvm/temurin-8-* /usr/lib/jvm/*-8-* "${XDG_CACHE_HOME:-$HOME/.cache}/howdah/jdk8"; do
-        if [ -x "$home/bin/java" ]; then printf '%s\n' "$home"; return; fi
-    done
-    home=$(readlink -f -- "$(command -v java)" 2>/dev/null) || return 1
-    home=${home%/bin/java}
-    printf '%s\n' "${home%/jre}"
-}
-
-# find_java: JAVA_HOME, JAVA and the array JAVA_FLAGS (what a later Java needs); refuses what is not supported.
-find_java() {
-    local feature package
-    if [ -z "${JAVA_HOME:-}" ]; then
-        JAVA_HOME=$(guess_java_home) || die "JAVA_HOME is not set and no Java was found" \
-            "install a JDK 8 and set JAVA_HOME to its folder (here or in etc/hadoop/hadoop-env.sh)"
-    fi
-    [ -d "$JAVA_HOME" ] || die "JAVA_HOME=$JAVA_HOME is not a folder" "set it to the folder of a JDK 8"
-    [ -x "$JAVA_HOME/bin/java" ] || die "JAVA_HOME=$JAVA_HOME holds no bin/java" "set it to the folder of a JDK 8"
-    export JAVA_HOME
-    JAVA=$JAVA_HOME/bin/java
-    JAVA_FLAGS=()
-    feature=$(java_feature "$JAVA_HOME")
-    [ "$feature" != 8 ] || return 0
-    [ -n "$feature" ] || die "$JAVA does not run, or does not say its version" "set JAVA_HOME to the folder of a JDK 8"
-    [ "${HOWDAH_ALLOW_JDK:-}" = 1 ] || die "JAVA_HOME=$JAVA_HOME is Java $feature; Hadoop and Spark of this age need Java 8" \
-        "set JAVA_HOME to a JDK 8; HOWDAH_ALLOW_JDK=1 tries Java $feature at your own risk"
-    warn "Java $feature is not supported (HOWDAH_ALLOW_JDK=1)"
-    [ "$feature" -ge 9 ] || return 0
-    for package in java.lang java.lang.invoke java.lang.reflect java.io java.net java.nio java.util java.util.concurrent \
-        java.util.concurrent.atomic sun.nio.ch sun.nio.cs sun.security.action sun.util.calendar; do
-        JAVA_FLAGS+=("--add-opens=java.base/$package=ALL-UNNAMED")
-    done
 }
 
 # check_site_files DIR: checks each site file of DIR.
@@ -142,8 +103,8 @@ find_hadoop_conf() {
     source_site "$HADOOP_CONF_DIR/hadoop-env.sh"
 }
 
-# hadoop_classpath: prints the class path of Hadoop's daemons and clients, the configuration first.
-hadoop_classpath() {
+# find_classpath: HADOOP_PATH, the class path of Hadoop's daemons and clients, the configuration first.
+find_classpath() {
     local share=$HADOOP_HOME/share path
     path=$HADOOP_CONF_DIR
     path+=":$share/hadoop/common/lib/*:$share/hadoop/common/*"
@@ -152,5 +113,6 @@ hadoop_classpath() {
     if [ -n "${HADOOP_CLASSPATH:-}" ] && [ -z "${HADOOP_USE_CLIENT_CLASSLOADER:-}" ]; then
         if [ -n "${HADOOP_USER_CLASSPATH_FIRST:-}" ]; then path=$HADOOP_CLASSPATH:$path; else path+=:$HADOOP_CLASSPATH; fi
     fi
-    printf '%s\n' "$path"
+    # shellcheck disable=SC2034 # for the caller
+    HADOOP_PATH=$path
 }

@@ -4,8 +4,8 @@
 # A command sets: CLASS, FAMILY (hadoop, yarn or mapred: names of logs and pid files), COMMAND, the arrays OPTS (JVM
 # options) and ARGS, and DAEMON=1 where the class is a daemon; then calls run_class.
 
-. "$(dirname -- "${BASH_SOURCE[0]}")/functions.sh"
-. "$(dirname -- "${BASH_SOURCE[0]}")/daemon.sh"
+. "${BASH_SOURCE[0]%/*}/java.sh"
+. "${BASH_SOURCE[0]%/*}/daemon.sh"
 
 CLASS='' COMMAND='' DAEMON='' ACTION='' HEAP=''
 OPTS=() ARGS=()
@@ -57,7 +57,7 @@ no_leveldb() { die "$1 in LevelDB, which is not there for ppc64le" "$2 in $HADOO
 
 # family_settings: settings of hadoop, yarn or mapred, from their own variables or Hadoop's.
 family_settings() {
-    IDENT=${HADOOP_IDENT_STRING:-${USER:-$(id -un)}}
+    IDENT=${HADOOP_IDENT_STRING:-${USER:-$(id -un 2>/dev/null || true)}} # the number where the system has no name
     LOG_DIR=${HADOOP_LOG_DIR:-$HADOOP_HOME/logs}
     PID_DIR=${HADOOP_PID_DIR:-}
     NICENESS=${HADOOP_NICENESS:-0}
@@ -92,10 +92,12 @@ add_opts() {
 
 # jvm_options LOGGER LOGFILE: fills JVM: heap, where things are, logging, then HADOOP_OPTS and the command's own.
 jvm_options() {
-    local heap=${HEAP:-${HADOOP_HEAPSIZE:-1000}} words logger
+    local heap=${HEAP:-${HADOOP_HEAPSIZE:-1000}} words logger role=command
     [[ $heap =~ ^[1-9][0-9]*[kKmMgG]?$ ]] || die "heap size '$heap' is not a number of megabytes" "check HADOOP_HEAPSIZE and its kin"
     [[ $heap =~ [kKmMgG]$ ]] || heap+=m
-    JVM=("-Dproc_$COMMAND" "-Xmx$heap" ${JAVA_FLAGS[@]+"${JAVA_FLAGS[@]}"} -Djava.net.preferIPv4Stack=true
+    [ -z "$DAEMON" ] || role=daemon
+    JVM=("-Dproc_$COMMAND" "-Dio.howdah.role=$role" "-Xmx$heap" ${JAVA_FLAGS[@]+"${JAVA_FLAGS[@]}"}
+        ${SYSTEM_FLAGS[@]+"${SYSTEM_FLAGS[@]}"} -Djava.net.preferIPv4Stack=true
         "-Dhadoop.home.dir=$HADOOP_HOME" "-Dhadoop.log.dir=$LOG_DIR" "-Dhadoop.log.file=$2" "-Dhadoop.id.str=$IDENT"
         "-Dhadoop.root.logger=$1" "-Dhadoop.policy.file=${HADOOP_POLICYFILE:-hadoop-policy.xml}"
         "-Dyarn.log.dir=$LOG_DIR" "-Dyarn.log.file=$2" "-Dyarn.home.dir=$HADOOP_HOME" "-Dyarn.root.logger=$1"
@@ -114,10 +116,10 @@ run_class() {
     if [ -n "$ACTION" ] && [ -z "$DAEMON" ]; then die "'$COMMAND' is not a daemon" "leave out --daemon $ACTION"; fi
     if [ -n "$DAEMON" ]; then choose_pid_file; fi
     case $ACTION in stop) daemon_stop; return ;; status) daemon_status; return ;; esac
-    find_java
+    prepare_java
     check_site_files "$HADOOP_CONF_DIR"
-    CLASSPATH=$(hadoop_classpath)${TOOL_PATH:+:$TOOL_PATH}
-    export CLASSPATH
+    find_classpath
+    export CLASSPATH=$HADOOP_PATH${TOOL_PATH:+:$TOOL_PATH}
     if [ -z "$ACTION" ]; then
         [ -z "$DAEMON" ] || make_log_dir
         jvm_options "$ROOT_LOGGER" "${HADOOP_LOGFILE:-hadoop.log}"
@@ -128,8 +130,21 @@ run_class() {
     daemon_start "$JAVA" "${JVM[@]}" "$CLASS" ${ARGS[@]+"${ARGS[@]}"}
 }
 
+# run_jar: for hadoop jar and yarn jar. Upstream's jars of tests and benchmarks need each other, and JUnit.
+run_jar() {
+    CLASS=org.apache.hadoop.util.RunJar
+    if [ ${#ARGS[@]} -gt 0 ] && [ ! -e "${ARGS[0]}" ] && [[ ${ARGS[0]} != -* ]]; then
+        die "there is no jar file ${ARGS[0]}" "usage: ${0##*/} jar FILE [CLASS] [ARGUMENT...]"
+    fi
+    [[ ${ARGS[0]:-} != *-tests.jar ]] || TOOL_PATH="$HADOOP_HOME/share/hadoop/tests/*"
+}
+
 # print_classpath: the class path as it is, or what --glob and --jar of upstream's class make of it.
 print_classpath() {
-    if [ ${#ARGS[@]} -eq 0 ]; then hadoop_classpath; exit 0; fi
+    if [ ${#ARGS[@]} -eq 0 ]; then
+        find_classpath
+        printf '%s\n' "$HADOOP_PATH"
+        exit 0
+    fi
     CLASS=org.apache.hadoop.util.Classpath
 }

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # How a subcommand of howdah that is one of the engine's tools runs. Sourced, never run.
 
-. "$(dirname -- "${BASH_SOURCE[0]}")/functions.sh"
+. "${BASH_SOURCE[0]%/*}/functions.sh"
 
 # run_tool TOOL ARGUMENT...
 run_tool() {

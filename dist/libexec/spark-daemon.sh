@@ -1,14 +1,14 @@
 # shellcheck shell=bash
 # Spark's standalone daemons, history server and Thrift server. Sourced by sbin/, never run.
 
-. "$(dirname -- "${BASH_SOURCE[0]}")/spark.sh"
-. "$(dirname -- "${BASH_SOURCE[0]}")/daemon.sh"
+. "${BASH_SOURCE[0]%/*}/spark.sh"
+. "${BASH_SOURCE[0]%/*}/daemon.sh"
 
 # spark_daemon NAME: settings of a daemon, whose files have names of their own.
 spark_daemon() {
     start_spark
     FAMILY=spark COMMAND=$1
-    IDENT=${SPARK_IDENT_STRING:-${USER:-$(id -un)}}
+    IDENT=${SPARK_IDENT_STRING:-${USER:-$(id -un 2>/dev/null || true)}} # the number where the system has no name
     LOG_DIR=${SPARK_LOG_DIR:-$SPARK_HOME/logs}
     PID_DIR=${SPARK_PID_DIR:-}
     NICENESS=${SPARK_NICENESS:-0}

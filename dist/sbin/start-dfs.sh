@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # start-dfs.sh [--config DIR]: starts the NameNodes, DataNodes, secondary or journal nodes and failover controllers of the configuration.
-. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/functions.sh"
-. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/cluster.sh"
+here=${BASH_SOURCE[0]}; [[ $here == */* && ! -L $here ]] || here=$(readlink -f -- "$here")
+. "${here%/*}/../libexec/functions.sh"
+. "${here%/*}/../libexec/cluster.sh"
 
 begin "$@"
 dfs_daemons start

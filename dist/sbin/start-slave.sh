@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # start-slave.sh spark://HOST:PORT [OPTION...]: starts SPARK_WORKER_INSTANCES (1) standalone workers here.
-. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/spark-daemon.sh"
+here=${BASH_SOURCE[0]}; [[ $here == */* && ! -L $here ]] || here=$(readlink -f -- "$here")
+. "${here%/*}/../libexec/spark-daemon.sh"
 
 [ $# -gt 0 ] || die "the master's address is missing" "usage: start-slave.sh spark://HOST:PORT [OPTION...]"
 # Each worker in a process of its own: what one sets is not the next one's.

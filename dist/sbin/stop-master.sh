@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stop-master.sh: stops the standalone master.
-. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/spark-daemon.sh"
+here=${BASH_SOURCE[0]}; [[ $here == */* && ! -L $here ]] || here=$(readlink -f -- "$here")
+. "${here%/*}/../libexec/spark-daemon.sh"
 
 spark_daemon master
 daemon_stop

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stop-slave.sh: stops SPARK_WORKER_INSTANCES (1) standalone workers here.
-. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/spark-daemon.sh"
+here=${BASH_SOURCE[0]}; [[ $here == */* && ! -L $here ]] || here=$(readlink -f -- "$here")
+. "${here%/*}/../libexec/spark-daemon.sh"
 
 for ((i = 1; i <= ${SPARK_WORKER_INSTANCES:-1}; i++)); do
     spark_daemon "worker-$i"

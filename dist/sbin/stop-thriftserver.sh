@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # stop-thriftserver.sh: stops the Thrift server.
-. "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../libexec/spark-daemon.sh"
+here=${BASH_SOURCE[0]}; [[ $here == */* && ! -L $here ]] || here=$(readlink -f -- "$here")
+. "${here%/*}/../libexec/spark-daemon.sh"
 
 spark_daemon thriftserver
 daemon_stop

@@ -30,6 +30,18 @@ jdk() {
     fails_with "is Java 7" "$TREE/bin/yarn" version
 }
 
+@test "a Java that does not run is shown with the loader's own words" {
+    mkdir -p "$BATS_TEST_TMPDIR/jdk/bin"
+    # shellcheck disable=SC2016
+    printf '%s\n' '#!/bin/bash' 'echo "$0: /lib64/libc.so.6: version \`GLIBC_2.34'"'"' not found (required by $0)" >&2; exit 1' >"$BATS_TEST_TMPDIR/jdk/bin/java"
+    chmod +x "$BATS_TEST_TMPDIR/jdk/bin/java"
+    export JAVA_HOME=$BATS_TEST_TMPDIR/jdk
+    for command in 'hadoop version' 'hdfs dfs -ls' 'spark-submit --version' 'howdah cluster status'; do
+        # shellcheck disable=SC2086
+        fails_with "GLIBC_2.34' not found" "$TREE"/bin/$command
+    done
+}
+
 @test "without JAVA_HOME a Java is looked for" {
     unset JAVA_HOME
     run "$TREE/bin/hadoop" version
@@ -55,7 +67,7 @@ jdk() {
 
 @test "a malformed site file is named with its line where there is no xmllint" {
     mkdir "$BATS_TEST_TMPDIR/bin" "$BATS_TEST_TMPDIR/conf"
-    for tool in bash dirname readlink sed id uname; do ln -s "$(command -v $tool)" "$BATS_TEST_TMPDIR/bin/$tool"; done
+    for tool in bash readlink sed id uname; do ln -s "$(command -v $tool)" "$BATS_TEST_TMPDIR/bin/$tool"; done
     ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$BATS_TEST_TMPDIR/bin/python3"
     printf '<configuration>\n  <property>\n    <name>a</nam>\n' >"$BATS_TEST_TMPDIR/conf/core-site.xml"
     PATH=$BATS_TEST_TMPDIR/bin fails_with "$BATS_TEST_TMPDIR/conf/core-site.xml:3:" \

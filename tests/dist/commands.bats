@@ -113,6 +113,27 @@ TEXT
     HADOOP_HEAPSIZE=lots fails_with "heap size 'lots'" "$TREE/bin/hadoop" version
 }
 
+@test "Java is told whether it is a daemon or a command, and a user's own word wins" {
+    fake_java
+    # The launcher of Spark prints a command with a NUL after each word.
+    # shellcheck disable=SC2016
+    printf '%s\n' 'case " $* " in *" org.apache.spark.launcher.Main "*)' \
+        'printf "%s\0" env A=b "$JAVA_HOME/bin/java" -cp x "${!#}"; exit ;; esac' >>"$JAVA_HOME/bin/java"
+    # shellcheck disable=SC2016
+    sed -i '2{h;d};${G}' "$JAVA_HOME/bin/java"
+    export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log HADOOP_PID_DIR=$BATS_TEST_TMPDIR/pid
+    role() { "$TREE/bin/$1" "${@:2}" | grep -- '^-Dio.howdah.role=' | tail -n 1 | cut -d= -f2; }
+    [ "$(role hdfs dfs -ls)" = 'command' ]
+    [ "$(role hdfs namenode)" = daemon ]
+    [ "$(role yarn nodemanager)" = daemon ]
+    [ "$(role mapred historyserver)" = daemon ]
+    [ "$(role hadoop jar "$TREE"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar)" = 'command' ]
+    [ "$(role howdah cluster status)" = 'command' ]
+    [ "$(HADOOP_OPTS=-Dio.howdah.role=task role hdfs dfs -ls)" = task ]
+    [ "$(role spark-class org.apache.spark.deploy.worker.Worker)" = daemon ]
+    [ "$(role spark-class org.apache.spark.deploy.SparkSubmit)" = 'command' ]
+}
+
 @test "the class path starts with the configuration and takes HADOOP_CLASSPATH at either end" {
     mkdir "$BATS_TEST_TMPDIR/conf"
     run -0 "$TREE/bin/hadoop" --config "$BATS_TEST_TMPDIR/conf" classpath
@@ -132,6 +153,27 @@ TEXT
     fake_java
     HADOOP_CONF_DIR=$BATS_TEST_TMPDIR/conf run -0 "$TREE/bin/hadoop" version
     grep -qxF -e -Dfrom=env <<<"$output"
+}
+
+@test "upstream's benchmarks and tests of MapReduce list their programs, as in the tarball" {
+    local jar=$TREE/share/hadoop/mapreduce/hadoop-mapreduce-client-jobclient-$HADOOP_VERSION-tests.jar
+    for command in hadoop yarn; do
+        run "$TREE/bin/$command" jar "$jar"
+        for program in DFSCIOTest DistributedFSCheck SliveTest TestDFSIO mrbench nnbench sleep testfilesystem threadedmapbench; do
+            [[ $output == *"  $program: "* ]] || { echo "$output"; false; }
+        done
+        [[ $output != *ClassNotFound* && $output != *NoClassDefFound* ]]
+    done
+}
+
+@test "run-example lists what the tree has, ours too" {
+    local name
+    run -0 "$TREE/bin/run-example" --help
+    for name in GroupByTest SortByTest pi; do grep -qxF "$name" <<<"$output"; done
+    while read -r name; do
+        [[ $name =~ ^[A-Z][A-Za-z]*$ ]] || continue
+        unzip -Z1 "$TREE"/share/howdah/howdah-examples-*.jar | grep -qxF "io/howdah/examples/spark/$name.class"
+    done < <(sed 1d <<<"$output")
 }
 
 @test "upstream's old ways are forwarded" {

@@ -30,7 +30,7 @@ for conf in dist pseudo; do
     cat >>"$prefix/etc/hadoop/conf.$conf/hadoop-env.sh" <<'TEXT'
 
 # Logs of what the accounts hdfs, yarn and mapred start by hand.
-export HADOOP_LOG_DIR=${HADOOP_LOG_DIR:-/var/log/hadoop-$(id -un)}
+export HADOOP_LOG_DIR=${HADOOP_LOG_DIR:-/var/log/hadoop-$(id -un 2>/dev/null || true)}
 TEXT
 done
 install -m 755 "$extra/howdah-pseudo" "$home/libexec/howdah-pseudo"
