@@ -122,6 +122,17 @@ static void describe(struct hd_stats *stats, const struct hd_stats_header *layou
     header->magic = HD_STATS_MAGIC;
 }
 
+/* In place of a file: who may look into this process finds it. */
+static int create_anonymous(const struct hd_stats *stats)
+{
+    int fd = memfd_create(HD_STATS_ANONYMOUS, MFD_CLOEXEC);
+    if (fd >= 0 && posix_fallocate(fd, 0, (off_t)stats->map_size)) {
+        close(fd);
+        fd = -1;
+    }
+    return fd;
+}
+
 int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, unsigned peers, char *why, size_t size)
 {
     struct hd_stats_header h = {.header_size = sizeof(h),
@@ -146,9 +157,12 @@ int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, u
     if (dir[0]) {
         sweep(dir);
         fd = create_file(stats, dir, why, size);
+        if (fd < 0) {
+            stats->path[0] = '\0';
+            snprintf(h.why, sizeof(h.why), "%s", why);
+            fd = create_anonymous(stats);
+        }
     }
-    if (fd < 0)
-        stats->path[0] = '\0';
     stats->fd = fd;
     stats->map =
         mmap(NULL, stats->map_size, PROT_READ | PROT_WRITE, fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, fd, 0);

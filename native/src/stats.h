@@ -39,7 +39,8 @@ struct hd_stats {
 #define hd_count(stats, field, n)     atomic_fetch_add_explicit(&(stats)->now->field, (uint64_t)(n), memory_order_relaxed)
 #define hd_peer_count(peer, field, n) atomic_fetch_add_explicit(&(peer)->field, (uint64_t)(n), memory_order_relaxed)
 
-/* Without a directory ("" or not writable) the counters are private memory; *why then has the cause. */
+/* Where no file can be made the counters are in a memfd, and *why has the cause; without a directory ("") they are
+ * private memory. */
 int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, unsigned peers, char *why, size_t size);
 /* Removes the file; counting goes on. */
 void hd_stats_unlink(struct hd_stats *stats);

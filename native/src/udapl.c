@@ -4,15 +4,9 @@
 
 #include "udapl.h"
 
-static const char *udapl_probe(void)
-{
-    return udapl_load();
-}
-
 const struct hd_transport_ops hd_udapl_ops = {
     .size = sizeof(struct hd_transport_ops),
     .name = "udapl",
-    .probe = udapl_probe,
     .device_open = udapl_device_open,
     .device_close = udapl_device_close,
     .hardware = udapl_hardware,

@@ -53,14 +53,36 @@ static bool has_adapter(enum hd_link_layer layer)
     return found;
 }
 
+static int no_adapter(enum hd_link_layer layer)
+{
+    return hd_error(-ENODEV, "uDAPL: this host has no RDMA device in %s%s; if your provider needs none, name it in %s",
+                    RDMA_DEVICES,
+                    layer == HD_LAYER_ANY ? "" : " with an active port of " HD_KEY_PREFIX "verbs.link.layer",
+                    HD_KEY_PREFIX "udapl.provider");
+}
+
+static bool any_provider(const struct hd_conf *conf)
+{
+    return conf->udapl_provider[0] == '\0' || strcmp(conf->udapl_provider, "auto") == 0;
+}
+
+/* The library: where nobody asks for uDAPL and there is no adapter, it is not even loaded. That and reading dat.conf
+ * take as long as all the rest of an engine's start. */
+static int need_library(const struct hd_conf *conf)
+{
+    enum hd_link_layer layer = (enum hd_link_layer)conf->verbs_link_layer;
+    bool asked = conf->transport == HD_TR_UDAPL || !any_provider(conf) || getenv(UDAPL_FILE_ENV);
+    if (!asked && !has_adapter(layer))
+        return no_adapter(layer);
+    const char *why = udapl_load();
+    return why ? hd_error(-EOPNOTSUPP, "%s", why) : 0;
+}
+
 static int open_first(struct udapl_device *own, const struct hd_conf *conf, const DAT_PROVIDER_INFO *infos, int count)
 {
     enum hd_link_layer layer = (enum hd_link_layer)conf->verbs_link_layer;
     if (!has_adapter(layer))
-        return hd_error(
-            -ENODEV, "uDAPL: this host has no RDMA device in %s%s; if your provider needs none, name it in %s",
-            RDMA_DEVICES, layer == HD_LAYER_ANY ? "" : " with an active port of " HD_KEY_PREFIX "verbs.link.layer",
-            HD_KEY_PREFIX "udapl.provider");
+        return no_adapter(layer);
     int err = -ENODEV;
     for (int i = 0; i < count; i++)
         if (!(err = open_adapter(own, &infos[i])))
@@ -79,15 +101,14 @@ static int open_named(struct udapl_device *own, const char *name, const DAT_PROV
 
 static int open_wanted(struct udapl_device *own, const struct hd_conf *conf)
 {
-    const char *wanted = conf->udapl_provider;
     DAT_PROVIDER_INFO *infos = calloc(UDAPL_PROVIDERS_MAX, sizeof(*infos));
     if (!infos)
         return hd_error(-ENOMEM, "out of memory");
     int count = udapl_providers(infos), err = count;
-    if (count > 0 && (wanted[0] == '\0' || strcmp(wanted, "auto") == 0))
+    if (count > 0 && any_provider(conf))
         err = open_first(own, conf, infos, count);
     else if (count > 0)
-        err = open_named(own, wanted, infos, count);
+        err = open_named(own, conf->udapl_provider, infos, count);
     free(infos);
     return err;
 }
@@ -121,6 +142,9 @@ static int learn_limits(struct udapl_device *own, const struct hd_conf *conf)
 
 int udapl_device_open(struct hd_device *device)
 {
+    int err = need_library(device->conf);
+    if (err)
+        return err;
     if (udapl_inherited())
         return hd_error(-EOPNOTSUPP,
                         "uDAPL: this process was forked from one that has used a provider, whose threads it "
@@ -128,7 +152,7 @@ int udapl_device_open(struct hd_device *device)
     struct udapl_device *own = calloc(1, sizeof(*own));
     if (!own)
         return hd_error(-ENOMEM, "out of memory");
-    int err = open_wanted(own, device->conf);
+    err = open_wanted(own, device->conf);
     if (err) {
         free(own);
         return err;

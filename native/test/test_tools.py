@@ -108,6 +108,56 @@ class Stat(WithFolder):
             finally:
                 os.killpg(perf.pid, signal.SIGKILL)
 
+    def of_a_running_engine(self, kept_in, looked_for_in):
+        """What howdah-stat says of a process that keeps its counters in one folder, looked for in another."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("HOWDAH_")}
+        env["HOWDAH_STATS_DIR"] = kept_in
+        with subprocess.Popen([TOOLS / "hd-perf", "--latency", "64", "--rounds", "99", "--iterations", "1000000",
+                               "--engine-only"], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              start_new_session=True) as perf:
+            try:
+                while True:
+                    done = subprocess.run([TOOLS / "howdah-stat", str(perf.pid)], text=True, capture_output=True,
+                                          env={**env, "HOWDAH_STATS_DIR": looked_for_in}, check=False)
+                    if "links.opened" in done.stdout:
+                        return done.stdout
+                    self.assertIsNone(perf.poll())
+                    time.sleep(0.05)
+            finally:
+                os.killpg(perf.pid, signal.SIGKILL)
+
+    def test_without_a_file_it_says_why(self):
+        out = self.of_a_running_engine("/nonexistent", str(self.folder))
+        self.assertRegex(out, r"\Aengine hd-perf, process \d+\n  \(no counter file /nonexistent/.*No such file")
+
+    def test_a_file_in_another_folder_is_found(self):
+        out = self.of_a_running_engine(str(self.folder), "/nonexistent")
+        self.assertRegex(out, r"\Aengine hd-perf, process \d+\n  links")
+
+    def test_a_process_without_an_engine_is_told_from_none(self):
+        own = str(os.getpid())
+        self.assertIn("has not loaded libhowdah", run("howdah-stat", own, status=1)[1])
+        self.assertIn("no such process", run("howdah-stat", "4194305", status=1)[1])
+
+    @unittest.skipUnless(os.geteuid() == 0, "becoming another user needs root")
+    def test_what_is_not_ours_is_counted(self):
+        def as_nobody(*arguments):
+            return subprocess.run(
+                [self.tool, *arguments], env={"HOWDAH_STATS_DIR": str(self.folder)}, text=True, capture_output=True,
+                preexec_fn=lambda: (os.setgid(65534), os.setuid(65534)), check=False)
+
+        self.tool = self.folder / "howdah-stat"
+        shutil.copy(TOOLS / "howdah-stat", self.tool)
+        self.folder.chmod(0o755)
+        for number in range(3):
+            foreign = self.folder / f"howdah-1-{number}.stats"
+            foreign.write_text("x")
+            foreign.chmod(0o600)
+        done = as_nobody("--all")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, "howdah-stat: 3 engines of other users cannot be read; root can\n")
+        self.assertIn("belongs to another user", as_nobody("1").stderr)
+
     def test_nothing_to_show(self):
         self.assertIn("no engine", run("howdah-stat", "--all", status=1, HOWDAH_STATS_DIR=str(self.folder))[1])
         self.assertIn("process 1 ", run("howdah-stat", "1", status=1, HOWDAH_STATS_DIR=str(self.folder))[1])

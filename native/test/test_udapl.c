@@ -93,6 +93,28 @@ static void refusals_say_what_to_do(void **state)
     }
 }
 
+/* Every command would pay for it. */
+static void nothing_is_loaded_in_vain(void **state)
+{
+    (void)state;
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0) {
+        char line[512];
+        unsetenv("DAT_OVERRIDE");
+        test_transport = "auto";
+        hd_engine *engine = test_engine(NULL);
+        FILE *maps = fopen("/proc/self/maps", "r");
+        bool adapter = access("/sys/class/infiniband", F_OK) == 0, loaded = false;
+        while (maps && fgets(line, sizeof(line), maps))
+            loaded = loaded || strstr(line, "/libdat2") || strstr(line, "/libibverbs");
+        hd_engine_destroy(engine);
+        _exit(loaded && !adapter);
+    }
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+}
+
 /* ---- with an adapter ---- */
 
 static void exchange_over(const char *const *options, const char *counted)
@@ -282,7 +304,8 @@ static void a_port_that_goes_down_ends_idle_links(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest refusals[] = {cmocka_unit_test(refusals_say_what_to_do)};
+    const struct CMUnitTest refusals[] = {cmocka_unit_test(refusals_say_what_to_do),
+                                          cmocka_unit_test(nothing_is_loaded_in_vain)};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refusals_say_what_to_do), /* before anything loads libdat2 here */
         cmocka_unit_test(a_provider_by_name),
@@ -295,6 +318,6 @@ int main(int argc, char **argv)
     };
     test_peers(argc, argv, &dying_client, 1);
     if (argc > 1 && strcmp(argv[1], "refusals") == 0)
-        return test_run(argc, argv, refusals, 1);
+        return test_run(argc, argv, refusals, 2);
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 /* Shows the counters of running engines, by process or file (/dev/shm/howdah-PID-N.stats). It goes by what a file says
- * of itself, so it also reads files of other versions. */
+ * of itself, so it also reads files of other versions. Where a process has no file in the usual folder, what it has
+ * open says where its counters are, or why there are none. */
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +37,14 @@ static void show(const char *names, const void *values, uint32_t count, const ch
     }
 }
 
+/* Why an engine has no file; nothing of earlier versions, whose header ends before. */
+static void show_reason(const struct hd_stats_header *h)
+{
+    size_t end = offsetof(struct hd_stats_header, why) + sizeof(h->why);
+    if (h->header_size >= end && h->why[0])
+        printf("  (%.*s)\n", (int)sizeof(h->why), h->why);
+}
+
 static int show_file(const char *path)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -53,6 +63,7 @@ static int show_file(const char *path)
         return 1;
     }
     printf("engine %.*s, process %" PRIu32 "\n", (int)sizeof(h->engine), h->engine, h->pid);
+    show_reason(h);
     show(map + h->names_offset, map + h->values_offset, h->counters, "  ");
     for (uint32_t i = 0; i < h->peer_slots; i++) {
         const char *slot = map + h->peers_offset + (size_t)i * h->peer_stride;
@@ -89,29 +100,112 @@ static int wanted(const struct dirent *entry)
     return is_counters(entry->d_name, pid_wanted);
 }
 
-/* Shows the files of one process, or of all. A process may have several engines. */
-static int show_processes(long pid)
+/* Whether a file in the folder belongs to somebody who lets nobody else read it. */
+static bool is_locked_away(const char *path)
+{
+    return access(path, R_OK) != 0 && errno == EACCES;
+}
+
+/* Shows the files of one process, or of all that can be read. A process may have several engines.
+ * @return how many were shown, with those that cannot be read in *hidden, or -1 without the folder. */
+static int show_files(long pid, int *hidden, int *status)
 {
     struct dirent **entries;
     char path[600];
     pid_wanted = pid;
-    int count = scandir(folder(), &entries, wanted, versionsort), status = 0;
+    int count = scandir(folder(), &entries, wanted, versionsort), shown = 0;
     for (int i = 0; i < count; i++) {
         snprintf(path, sizeof(path), "%s/%s", folder(), entries[i]->d_name);
-        status |= show_file(path);
+        if (is_locked_away(path)) {
+            ++*hidden;
+        } else {
+            *status |= show_file(path);
+            shown++;
+        }
         free(entries[i]);
     }
     if (count >= 0)
         free(entries);
-    if (count > 0)
-        return status;
-    if (count < 0)
-        fprintf(stderr, "howdah-stat: %s: %s\n", folder(), strerror(errno));
-    else if (pid)
-        fprintf(stderr, "howdah-stat: process %ld has no engine with a file of counters in %s\n", pid, folder());
-    else
-        fprintf(stderr, "howdah-stat: no engine has a file of counters in %s\n", folder());
+    return count < 0 ? -1 : shown;
+}
+
+/* ---- a process without a file in the folder ---- */
+
+/* Shows counters that a process has open: in another folder, or in memory only. @return how many, or -1 with errno. */
+static int show_open(long pid, int *status)
+{
+    char path[64], target[600];
+    snprintf(path, sizeof(path), "/proc/%ld/fd", pid);
+    DIR *dir = opendir(path);
+    int shown = 0;
+    for (struct dirent *entry = dir ? readdir(dir) : NULL; entry; entry = readdir(dir)) {
+        ssize_t n = readlinkat(dirfd(dir), entry->d_name, target, sizeof(target) - 1);
+        target[n > 0 ? n : 0] = '\0';
+        const char *name = strrchr(target, '/');
+        name = name ? name + 1 : target;
+        bool anonymous = strncmp(name, "memfd:" HD_STATS_ANONYMOUS " ", sizeof("memfd:" HD_STATS_ANONYMOUS)) == 0;
+        if (!anonymous && !is_counters(name, 0))
+            continue;
+        snprintf(path, sizeof(path), "/proc/%ld/fd/%.20s", pid, entry->d_name);
+        *status |= show_file(path);
+        shown++;
+    }
+    int err = errno;
+    if (dir)
+        closedir(dir);
+    errno = err;
+    return dir ? shown : -1;
+}
+
+static bool has_library(long pid)
+{
+    char path[64], line[600];
+    snprintf(path, sizeof(path), "/proc/%ld/maps", pid);
+    FILE *maps = fopen(path, "re");
+    bool found = false;
+    while (maps && !found && fgets(line, sizeof(line), maps))
+        found = strstr(line, "/libhowdah") != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
+static int no_engine(long pid, const char *why)
+{
+    fprintf(stderr, "howdah-stat: process %ld has no engine with a file of counters in %s: %s\n", pid, folder(), why);
     return 1;
+}
+
+static int show_process(long pid)
+{
+    char path[64];
+    int hidden = 0, status = 0;
+    if (show_files(pid, &hidden, &status) > 0)
+        return status;
+    snprintf(path, sizeof(path), "/proc/%ld", pid);
+    if (access(path, F_OK))
+        return no_engine(pid, "there is no such process");
+    int shown = hidden ? -1 : show_open(pid, &status);
+    if (shown > 0)
+        return status;
+    if (shown < 0)
+        return no_engine(pid, "it belongs to another user; ask that user, or root");
+    if (has_library(pid))
+        return no_engine(
+            pid, "it has loaded libhowdah, but its engine is closed, or was told to keep no counters (stats.dir)");
+    return no_engine(pid, "it has not loaded libhowdah; its log says why, if it was to use RDMA");
+}
+
+static int show_all(void)
+{
+    int hidden = 0, status = 0, shown = show_files(0, &hidden, &status);
+    if (shown < 0)
+        fprintf(stderr, "howdah-stat: %s: %s\n", folder(), strerror(errno));
+    else if (shown == 0 && hidden == 0)
+        fprintf(stderr, "howdah-stat: no engine has a file of counters in %s\n", folder());
+    if (hidden)
+        fprintf(stderr, "howdah-stat: %d engines of other users cannot be read; root can\n", hidden);
+    return shown > 0 ? status : 1;
 }
 
 int main(int argc, char **argv)
@@ -130,9 +224,9 @@ int main(int argc, char **argv)
         char *end;
         long pid = strtol(argv[i], &end, 10);
         if (strcmp(argv[i], "--all") == 0)
-            status |= show_processes(0);
+            status |= show_all();
         else
-            status |= !*end && pid > 0 ? show_processes(pid) : show_file(argv[i]);
+            status |= !*end && pid > 0 ? show_process(pid) : show_file(argv[i]);
     }
     return status;
 }

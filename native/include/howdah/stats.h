@@ -15,6 +15,9 @@
  * The engine holds a lock (flock) on its file: a file that nobody has locked is of a process that was killed, and goes
  * when the next engine starts.
  *
+ * Where no file can be made the same lies in an anonymous one (memfd) named howdah-stats, which those who may look into
+ * the process find in /proc/PID/fd, and the header says why.
+ *
  * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the
  * peers that found no free one. Counters only grow, except those whose name ends in ".now".
  *
@@ -31,6 +34,8 @@ extern "C" {
 #define HD_STATS_MAGIC 0x31545354534448ULL /* "HDSTST1" */
 #define HD_STATS_NAME  32
 #define HD_STATS_PEER  80
+/** Name of the memfd. */
+#define HD_STATS_ANONYMOUS "howdah-stats"
 
 struct hd_stats_header {
     uint64_t magic; /**< written last: a reader that sees it sees everything else */
@@ -46,6 +51,7 @@ struct hd_stats_header {
     uint32_t peers_offset;
     uint32_t peer_stride;
     char engine[64];
+    char why[192]; /**< why there is no file, "" if there is one */
 };
 
 /** Reads one of this engine's counters by name. @return -ENOENT if there is none of that name. */
