@@ -104,16 +104,24 @@ patched() { "$ROOT/ci/lib/patched-sources" module official/sources.jar proj/src 
     [[ $output == *"outside of module"* ]]
 }
 
+# changed PATCH...: how many lines they change.
+changed() { cat "$@" | grep -cE '^[-+]([^-+]|$)'; }
+
 # Backports of upstream's own fixes (NNNN-cve-...) are as long as the fix is: they are not counted.
 @test "our hooks stay tiny: under 40 changed lines a module" {
     for module in "$ROOT"/patches/*/; do
         patches=()
         for patch in "$module"*.patch; do
-            [[ ! -e $patch || ${patch##*/} == [0-9]*-cve-* ]] || patches+=("$patch")
+            [[ ! -e $patch || ${patch##*/} == [0-9]*-@(cve|fix)-* ]] || patches+=("$patch")
         done
         [ ${#patches[@]} -gt 0 ] || continue
-        changed=$(cat "${patches[@]}" | grep -cE '^[-+]([^-+]|$)')
-        [ "$changed" -lt 40 ] || { echo "$module changes $changed lines" && false; }
+        [ "$(changed "${patches[@]}")" -lt 40 ] || { echo "$module changes $(changed "${patches[@]}") lines" && false; }
+    done
+}
+
+@test "what mends a defect of upstream's (NNNN-fix-...) changes 12 lines at most" {
+    for patch in "$ROOT"/patches/*/[0-9]*-fix-*.patch; do
+        [ "$(changed "$patch")" -le 12 ] || { echo "$patch changes $(changed "$patch") lines" && false; }
     done
 }
 
