@@ -1,5 +1,6 @@
 package io.howdah.engine;
 
+import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -15,7 +16,7 @@ public final class Counters {
     this.values = Collections.unmodifiableMap(values);
   }
 
-  static Counters of(EngineCore core) throws EngineClosedException {
+  static Counters of(EngineCore core) throws IOException {
     Map<String, Long> values = new LinkedHashMap<>();
     long engine = core.enter();
     try {

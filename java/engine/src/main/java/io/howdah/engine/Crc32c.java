@@ -48,14 +48,19 @@ public final class Crc32c {
         Memory.address(there) + there.position());
   }
 
-  /** The sums in direct memory of the thread; null if it is too small. */
+  /** The sums in direct memory of the thread; null if it is too small, or has none. */
   private static ByteBuffer copy(ByteBuffer sums, int bytes) {
     if (bytes > Memory.SCRATCH) {
       return null;
     }
     ByteBuffer part = sums.duplicate();
     part.limit(part.position() + bytes);
-    ByteBuffer scratch = Memory.scratch();
+    ByteBuffer scratch;
+    try {
+      scratch = Memory.scratch();
+    } catch (MemoryLimitException e) {
+      return null;
+    }
     scratch.put(part).flip();
     return scratch;
   }

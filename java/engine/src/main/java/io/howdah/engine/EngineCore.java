@@ -14,6 +14,20 @@ final class EngineCore {
   private final CountDownLatch destroyed = new CountDownLatch(1);
   private volatile EngineMetrics metrics;
 
+  /** No lambda: the first one of a process takes a tenth of a second, and a command may have no other. */
+  private static final class Destroyed implements Runnable {
+    private final CountDownLatch latch;
+
+    Destroyed(CountDownLatch latch) {
+      this.latch = latch;
+    }
+
+    @Override
+    public void run() {
+      latch.countDown();
+    }
+  }
+
   EngineCore(EngineConf conf) throws IOException {
     this.conf = conf;
     Leaks.startKeeper(); // before there is anything that it would have to look after
@@ -32,7 +46,7 @@ final class EngineCore {
       }
     }
     handle = new Handle(this, Handle.Kind.ENGINE, pointer);
-    handle.whenFreed(destroyed::countDown);
+    handle.whenFreed(new Destroyed(destroyed));
     String file = Native.statsPath(pointer);
     if (!file.isEmpty()) {
       new File(file).deleteOnExit(); // for a JVM that ends without closing: nobody else would

@@ -1,5 +1,6 @@
 package io.howdah.engine;
 
+import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.util.Collections;
 import java.util.Map;
@@ -43,7 +44,7 @@ final class EngineMetrics implements EngineMXBean {
   public Map<String, Long> getCounters() {
     try {
       return Counters.of(core).asMap();
-    } catch (EngineClosedException e) {
+    } catch (IOException e) {
       return Collections.emptyMap();
     }
   }

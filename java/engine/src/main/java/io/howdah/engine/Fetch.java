@@ -94,6 +94,8 @@ public final class Fetch {
       if (status == 0) {
         try {
           block = take(fetch);
+        } catch (MemoryLimitException e) {
+          cause = e;
         } catch (RuntimeException | Error e) { // no memory for the buffer's object; the listener waits all the same
           cause = new IOException("a block that came could not be taken: " + e, e);
         }
@@ -109,7 +111,7 @@ public final class Fetch {
     }
   }
 
-  private RegisteredBuffer take(long fetch) {
+  private RegisteredBuffer take(long fetch) throws MemoryLimitException {
     ByteBuffer out = Memory.scratch();
     long data = Native.fetchData(fetch, Memory.address(out));
     long address = out.getLong(0);

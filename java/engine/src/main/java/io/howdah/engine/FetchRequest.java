@@ -18,7 +18,7 @@ public final class FetchRequest {
   private final long offset;
   private final long length;
 
-  FetchRequest(EngineCore core, long pointer) {
+  FetchRequest(EngineCore core, long pointer) throws MemoryLimitException {
     this.core = core;
     this.handle = new Handle(this, Handle.Kind.REQUEST, pointer);
     ByteBuffer out = Memory.scratch();

@@ -115,7 +115,12 @@ public final class Greeting {
    */
   public static boolean isPossible(ByteBuffer firstBytes) throws EngineUnavailableException {
     Engine.ensureAvailable();
-    ByteBuffer scratch = Memory.scratch();
+    ByteBuffer scratch;
+    try {
+      scratch = Memory.scratch();
+    } catch (MemoryLimitException e) {
+      throw new EngineUnavailableException(e.getMessage(), e);
+    }
     ByteBuffer bytes = firstBytes.duplicate();
     bytes.limit(bytes.position() + Math.min(bytes.remaining(), PREFIX_MAX));
     int length = bytes.remaining();

@@ -53,9 +53,21 @@ final class Leaks {
     return kind == null ? OPEN.size() : OPEN.stream().filter(handle -> handle.kind() == kind).count();
   }
 
+  /** No lambda, for a command's sake: {@link EngineCore} says why. */
+  private static final class Keeper extends Thread {
+    Keeper() {
+      super("howdah-housekeeping");
+    }
+
+    @Override
+    public void run() {
+      keep();
+    }
+  }
+
   static synchronized void startKeeper() {
     if (keeper == null) {
-      keeper = new Thread(Leaks::keep, "howdah-housekeeping");
+      keeper = new Keeper();
       keeper.setDaemon(true);
       keeper.setContextClassLoader(null);
       keeper.start();
@@ -63,16 +75,21 @@ final class Leaks {
   }
 
   private static void keep() {
-    ByteBuffer line = ByteBuffer.allocateDirect(LOG_LINE).order(java.nio.ByteOrder.nativeOrder());
+    ByteBuffer line = null;
     for (;;) {
       try {
         Reference<?> reference = QUEUE.remove(PERIOD_MILLIS);
         if (reference != null) {
           report((Handle) reference);
         }
+        if (line == null) {
+          line = ByteBuffer.allocateDirect(LOG_LINE).order(java.nio.ByteOrder.nativeOrder());
+        }
         drainLog(line);
       } catch (InterruptedException | RuntimeException e) {
         LOG.error("housekeeping goes on after", e);
+      } catch (OutOfMemoryError e) { // no direct memory; the next turn tries again
+        LOG.debug("the engine's log waits", e);
       }
     }
   }

@@ -92,7 +92,12 @@ final class Merge {
   }
 
   private static boolean isRemoteAccess(String key) {
-    return EngineConf.REMOTE_ACCESS.stream().anyMatch(option -> option.key().equals(key));
+    for (EngineOption option : EngineConf.REMOTE_ACCESS) {
+      if (option.key().equals(key)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private void larger(String key, String value, String where) throws IOException {

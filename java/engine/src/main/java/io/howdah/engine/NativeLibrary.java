@@ -117,7 +117,9 @@ final class NativeLibrary {
       Path tree = jar.getParent().resolve("../..").normalize(); // share/howdah/howdah-engine-*.jar
       files.add(tree.resolve("lib/native").resolve(JNI));
     }
-    packageFolders.forEach(folder -> files.add(folder.resolve(JNI)));
+    for (Path folder : packageFolders) {
+      files.add(folder.resolve(JNI));
+    }
     return files;
   }
 
