@@ -72,7 +72,7 @@ final class EchoServer implements Closeable, EventHandler {
     thread.start();
   }
 
-  private static void echo(java.io.InputStream in, java.io.OutputStream out) throws IOException {
+  static void echo(java.io.InputStream in, java.io.OutputStream out) throws IOException {
     byte[] bytes = new byte[100_000];
     for (int n = in.read(bytes); n >= 0; n = in.read(bytes)) {
       out.write(bytes, 0, n);
