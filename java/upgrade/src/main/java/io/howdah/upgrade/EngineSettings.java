@@ -28,6 +28,9 @@ final class EngineSettings {
         || "true".equalsIgnoreCase(settings.get("spark.authenticate"));
     put(SECURE, String.valueOf(secure), "");
     put(EngineOption.MEMORY_LIMIT.key(), role.memoryLimit(), "the default of a " + role.text());
+    if (role == Role.COMMAND) { // its log is its user's console
+      put(EngineOption.LOG_LEVEL.key(), "error", "the default of a command");
+    }
     putDevice(settings, Options.DEVICE);
     if (component == Component.SPARK) {
       putDevice(settings, Options.SPARK_DEVICE);

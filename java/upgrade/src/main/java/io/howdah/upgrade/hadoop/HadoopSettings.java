@@ -33,6 +33,10 @@ public final class HadoopSettings implements Settings {
   @Override
   public String origin(String key) {
     String[] sources = conf.getPropertySources(key);
-    return sources == null || sources.length == 0 ? "Hadoop's configuration" : sources[sources.length - 1];
+    if (sources == null || sources.length == 0) {
+      return "Hadoop's configuration";
+    }
+    String source = sources[sources.length - 1];
+    return source.startsWith("from ") ? source.substring("from ".length()) : source; // "from command line"
   }
 }
