@@ -13,6 +13,7 @@ import java.util.Locale;
 /** What the demo's jobs did: a table for the terminal and JSON for programs. */
 final class DemoReport {
   private final JsonArray rows = new JsonArray();
+  private Traffic traffic = new Traffic();
   private boolean passed = true;
   private double seconds;
 
@@ -27,6 +28,12 @@ final class DemoReport {
     row.addProperty("passed", ok);
     rows.add(row);
     passed &= ok;
+  }
+
+  /** What went over which transport; an engine that was there and carried nothing is a check that did not hold. */
+  void traffic(Traffic carried) {
+    traffic = carried;
+    passed &= carried.idle().isEmpty();
   }
 
   /** Whether every check held, and there was one. */
@@ -51,6 +58,7 @@ final class DemoReport {
         + System.getProperty("os.arch"));
     report.add("conditions", conditions);
     report.add("rows", rows);
+    report.add("traffic", traffic.json());
     String text = new GsonBuilder().setPrettyPrinting().disableHtmlEscaping().create().toJson(report) + "\n";
     Files.write(file, text.getBytes(StandardCharsets.UTF_8));
   }
@@ -68,6 +76,8 @@ final class DemoReport {
           seconds(row.get("seconds")), seconds(row.get("cpuSeconds")), row.get("check").getAsString(),
           row.get("passed").getAsBoolean() ? "ok" : "FAILED");
     }
-    return table.toString();
+    StringBuilder text = new StringBuilder(table.toString()).append('\n').append(traffic);
+    traffic.idle().forEach(line -> text.append("FAILED: ").append(line).append('\n'));
+    return text.toString();
   }
 }

@@ -27,7 +27,12 @@ final class Http {
    * @throws IOException if nobody listens, the answer takes more than 5 s, or it is not JSON
    */
   static JsonObject json(int port, String path) throws IOException {
-    HttpURLConnection connection = open(port, path);
+    return json("localhost", port, path);
+  }
+
+  /** Likewise, of another host. */
+  static JsonObject json(String host, int port, String path) throws IOException {
+    HttpURLConnection connection = open(host, port, path);
     connection.setRequestProperty("Accept", "application/json");
     try (Reader in = new InputStreamReader(connection.getInputStream(), StandardCharsets.UTF_8)) {
       return new JsonParser().parse(in).getAsJsonObject();
@@ -63,7 +68,11 @@ final class Http {
   }
 
   private static HttpURLConnection open(int port, String path) throws IOException {
-    URL url = new URL("http", "localhost", port, path);
+    return open("localhost", port, path);
+  }
+
+  private static HttpURLConnection open(String host, int port, String path) throws IOException {
+    URL url = new URL("http", host, port, path);
     // Never through the user's proxy.
     HttpURLConnection connection = (HttpURLConnection) url.openConnection(Proxy.NO_PROXY);
     connection.setConnectTimeout(TIMEOUT_MS);

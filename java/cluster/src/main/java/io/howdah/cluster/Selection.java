@@ -6,14 +6,24 @@ import picocli.CommandLine.Option;
 
 /** Which cluster a command is about. */
 final class Selection {
-  @Option(names = "--name", paramLabel = "NAME", defaultValue = "default",
-      description = "the cluster of this name, in $XDG_STATE_HOME/howdah (default: ${DEFAULT-VALUE})")
-  private String name;
+  @Option(names = "--name", paramLabel = "NAME",
+      description = "the cluster of this name, in $XDG_STATE_HOME/howdah (default: default)")
+  private String named;
 
   @Option(names = "--dir", paramLabel = "DIR", description = "the cluster in this folder, instead of a name")
   private Path dir;
 
+  /** Whether the command line says which. */
+  boolean isExplicit() {
+    return named != null || dir != null;
+  }
+
+  private String name() {
+    return named == null ? "default" : named;
+  }
+
   Cluster cluster() {
+    String name = name();
     if (dir != null) {
       return new Cluster(dir);
     }
@@ -28,6 +38,6 @@ final class Selection {
 
   /** The options that choose the same cluster again, for messages. */
   String options() {
-    return dir != null ? " --dir " + Shell.quote(dir.toString()) : "default".equals(name) ? "" : " --name " + name;
+    return dir != null ? " --dir " + Shell.quote(dir.toString()) : "default".equals(name()) ? "" : " --name " + named;
   }
 }
