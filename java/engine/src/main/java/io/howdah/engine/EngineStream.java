@@ -192,6 +192,13 @@ public final class EngineStream extends AbstractInterruptibleChannel implements 
     return peer;
   }
 
+  /** Name of the transport of the link that carries the stream: shm, verbs, ... */
+  public String transport() throws IOException {
+    try (Link link = link()) {
+      return link.transport();
+    }
+  }
+
   /** A new reference to the link that carries the stream; the caller closes it. */
   public Link link() throws IOException {
     enter();

@@ -4,6 +4,7 @@ import io.howdah.engine.EngineStream;
 import io.howdah.engine.LinkException;
 import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
+import io.howdah.upgrade.Traffic;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
@@ -34,6 +35,7 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
   }
 
   private final EngineStream stream;
+  private final String transport;
   private final String remote;
   private final Runnable gone;
   private final MutableCounterLong received = RdmaMetrics.get().bytesReceived();
@@ -50,8 +52,9 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
    *
    * @param gone called if the peer turns out to have no such service any more
    */
-  RdmaInput(EngineStream stream, String remote, Runnable gone) {
+  RdmaInput(EngineStream stream, String remote, Runnable gone) throws IOException {
     this.stream = stream;
+    this.transport = stream.transport();
     this.remote = remote;
     this.gone = gone;
   }
@@ -71,6 +74,11 @@ final class RdmaInput extends InputStream implements ReadableByteChannel {
 
   RdmaStages stages() {
     return stages;
+  }
+
+  /** The counts of blocks that are written here. */
+  Traffic writes() {
+    return Traffic.of("hdfs.write", transport);
   }
 
   // Reading.

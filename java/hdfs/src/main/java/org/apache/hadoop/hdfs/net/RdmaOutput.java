@@ -5,6 +5,7 @@ import io.howdah.engine.EngineStream;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
+import io.howdah.upgrade.Traffic;
 import java.io.EOFException;
 import java.io.IOException;
 import java.io.FilterOutputStream;
@@ -43,6 +44,8 @@ final class RdmaOutput extends SocketOutputStream {
   private final Runnable gone;
   private final MutableCounterLong sent = RdmaMetrics.get().bytesSent();
   private volatile int timeout;
+  /** The counts of blocks that are read here; null before the first one. */
+  private Traffic reads;
   /** What goes with what follows; null if nothing is held back. */
   private ByteBuffer held;
 
@@ -143,14 +146,30 @@ final class RdmaOutput extends SocketOutputStream {
         stream.write(from);
         return !from.hasRemaining();
       });
-      sent.incr(length);
+      count(length);
     }
     return length;
   }
 
   void send(RegisteredBuffer buffer, int length) throws IOException {
     persist(() -> stream.send(buffer, 0, length));
+    count(length);
+  }
+
+  private void count(int length) {
     sent.incr(length);
+    if (reads != null) {
+      reads.bytes(length);
+    }
+  }
+
+  /** A block is read from here: what is sent from now on is counted as such. */
+  void beginRead() throws IOException {
+    if (reads == null) {
+      reads = Traffic.of("hdfs.read", stream.transport());
+      reads.connection();
+    }
+    reads.call(0);
   }
 
   /** @return null at the limit of memory: then the bytes go the slow way, which waits for some */

@@ -1,6 +1,7 @@
 package org.apache.hadoop.hdfs.net;
 
 import io.howdah.engine.RegisteredBuffer;
+import io.howdah.upgrade.Traffic;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -19,6 +20,7 @@ import org.apache.hadoop.util.DataChecksum;
 final class RdmaPacketReceiver extends PacketReceiver {
   private final RdmaInput in;
   private final RdmaStages stages;
+  private final Traffic traffic;
   private final MutableCounterLong inPlace = RdmaMetrics.get().serverPacketsInPlace();
   /** The packet in the engine's memory, or null. */
   private RdmaPacket packet;
@@ -32,6 +34,9 @@ final class RdmaPacketReceiver extends PacketReceiver {
     super(false);
     this.in = in;
     this.stages = in.stages();
+    this.traffic = in.writes();
+    traffic.connection(); // a client or DataNode writes one block over each
+    traffic.call(0);
   }
 
   @Override
@@ -55,6 +60,7 @@ final class RdmaPacketReceiver extends PacketReceiver {
     } else {
       inPlace.incr();
     }
+    traffic.bytes(getDataSlice().remaining());
   }
 
   private Object takeStaged() throws IOException {

@@ -42,8 +42,12 @@ public final class RdmaPackets {
   }
 
   /** What a DataXceiver says before it sends a block: it goes with the first bytes. */
-  public static OutputStream held(OutputStream out) {
-    return out instanceof RdmaOutput ? ((RdmaOutput) out).hold() : out;
+  public static OutputStream held(OutputStream out) throws IOException {
+    if (!(out instanceof RdmaOutput)) {
+      return out;
+    }
+    ((RdmaOutput) out).beginRead();
+    return ((RdmaOutput) out).hold();
   }
 
   /** Receives a block's packets. */

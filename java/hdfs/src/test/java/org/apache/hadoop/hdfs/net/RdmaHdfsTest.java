@@ -6,6 +6,7 @@ import static org.apache.hadoop.hdfs.net.RdmaTestCluster.off;
 import static org.apache.hadoop.hdfs.net.RdmaTestCluster.on;
 import static org.apache.hadoop.hdfs.net.RdmaTestCluster.read;
 import static org.apache.hadoop.hdfs.net.RdmaTestCluster.readDirect;
+import static org.apache.hadoop.hdfs.net.RdmaTestCluster.served;
 import static org.apache.hadoop.hdfs.net.RdmaTestCluster.write;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -44,12 +45,22 @@ class RdmaHdfsTest {
   void whatIsWrittenIsRead() throws Exception {
     try (RdmaTestCluster hdfs = RdmaTestCluster.of(3, forced()); FileSystem fs = hdfs.client(forced())) {
       long total = 0;
+      long blocks = 0;
+      long writes = served("hdfs.write", "calls");
+      long written = served("hdfs.write", "bytes");
+      long reads = served("hdfs.read", "calls");
+      long readBytes = served("hdfs.read", "bytes");
       for (int size : new int[] {0, 1, 511, 512, 513, 4095, 65_016, 65_536, 65_537, MB, MB + 1, 5 * MB + 12_345}) {
         Path path = write(fs, size, 3);
         assertThat(read(fs, path, size)).isEqualTo(bytes(size));
         assertThat(readDirect(fs, path, size)).isEqualTo(bytes(size));
         total += size;
+        blocks += (size + RdmaTestCluster.BLOCK - 1) / RdmaTestCluster.BLOCK;
       }
+      assertThat(served("hdfs.write", "calls") - writes).isEqualTo(3 * blocks);
+      assertThat(served("hdfs.write", "bytes") - written).isEqualTo(3 * total);
+      assertThat(served("hdfs.read", "calls") - reads).isGreaterThanOrEqualTo(2 * blocks);
+      assertThat(served("hdfs.read", "bytes") - readBytes).isGreaterThan(2 * total);
       hdfs.assertOverTheEngineOnly();
       // Three packets of each full block, at each node.
       assertThat(hdfs.packetsInPlace()).isGreaterThanOrEqualTo(3 * 3 * (total / RdmaTestCluster.BLOCK));

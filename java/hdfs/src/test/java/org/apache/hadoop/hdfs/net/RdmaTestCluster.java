@@ -2,8 +2,10 @@ package org.apache.hadoop.hdfs.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.howdah.upgrade.Traffic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.Map;
 import java.util.Random;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -77,6 +79,13 @@ final class RdmaTestCluster implements AutoCloseable {
 
   long received() {
     return RdmaMetrics.get().bytesReceived().value() - received;
+  }
+
+  /** Of all DataNodes of the process, by kind and what is counted: "hdfs.write", "calls". */
+  static long served(String kind, String what) {
+    return Traffic.counts().entrySet().stream()
+        .filter(count -> count.getKey().startsWith(kind + ".") && count.getKey().endsWith("." + what))
+        .mapToLong(Map.Entry::getValue).sum();
   }
 
   void assertOverTheEngineOnly() {
