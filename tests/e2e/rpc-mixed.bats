@@ -25,8 +25,8 @@ stock() (
     "$STOCK/bin/$1" "${@:2}"
 )
 
-@test "a cluster with RPC over the engine serves clients and a DataNode that know nothing of it" {
-    cluster start --dir "$DIR" --datanodes 2 --no-yarn -D hadoop.rdma.rpc.enabled=true -D hadoop.rdma.transport=auto
+@test "a cluster with RPC over the engine by default serves clients and a DataNode that know nothing of it" {
+    cluster start --dir "$DIR" --datanodes 2 --no-yarn
     over "$DIR" namenode ServerConnections
     [ "$(rpc "$DIR" namenode ServerSockets)" -eq 0 ]
     echo 'from stock' >"$BATS_TEST_TMPDIR/file"
@@ -58,8 +58,11 @@ stock() (
     echo "$stderr"
     [ "$status" -eq 0 ]
     [ "$(grep -c 'goes over a socket' <<<"$stderr")" -eq 1 ]
-    run with "$DIR" hdfs dfs -D hadoop.rdma.rpc.enabled=true -cat fell-back
-    [[ $output == *'on stock'* ]]
+    # By default nothing is said.
+    run --separate-stderr with "$DIR" hdfs dfs -cat fell-back
+    echo "$stderr"
+    [ "$output" = 'on stock' ]
+    [[ $stderr != *howdah* ]]
     # Forced is: required, or a transport by name.
     for force in hadoop.rdma.rpc.required=true hadoop.rdma.transport=shm; do
         run with "$DIR" hdfs dfs -D hadoop.rdma.rpc.enabled=true -D "$force" -ls /
@@ -68,6 +71,5 @@ stock() (
         [[ $output == *'has to go over the engine'* ]]
         [[ $output == *"$(sed -n 's/^port\.namenode\.rpc=//p' "$DIR/cluster.properties")"* ]]
     done
-    # Without the option a client of ours is as one of theirs.
-    with "$DIR" hdfs dfs -test -e fell-back
+    with "$DIR" hdfs dfs -D hadoop.rdma.enabled=false -test -e fell-back
 }

@@ -55,7 +55,7 @@ public enum Role {
     if (main.startsWith("org.apache.spark.deploy.")) {
       return name.equals("Master") || name.equals("Worker") || name.endsWith("Server") || name.endsWith("Service");
     }
-    return main.equals("io.howdah.hdfs.JobHistoryServer") || main.startsWith("org.apache.") && DAEMONS.contains(name);
+    return (main.startsWith("org.apache.") || main.startsWith("io.howdah.")) && DAEMONS.contains(name);
   }
 
   /** Default of {@code hadoop.rdma.memory.limit}. */
