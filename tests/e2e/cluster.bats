@@ -2,6 +2,8 @@
 # The local cluster from the distribution: start, status, stop, and what may go wrong. Most tests share one small cluster
 # without YARN, which the first starts and the last stops; each states what it needs of it.
 
+bats_require_minimum_version 1.5.0
+
 load lib
 
 setup_file() {
@@ -211,6 +213,42 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
     run cluster status --dir "$BATS_TEST_TMPDIR/none"
     [ "$status" -eq 1 ]
     [[ $output == *"there is no cluster"* ]]
+}
+
+# as_user NUMBER SCRIPT: a shell's words as a user of that number, which the list of users in $BATS_TEST_TMPDIR may name; files are
+# reached as before. $OWN is a cluster's folder.
+as_user() {
+    # shellcheck disable=SC2016
+    OWN=$BATS_TEST_TMPDIR/$1 unshare --mount bash -c 'mount --bind "$1/passwd" /etc/passwd
+        exec unshare --user --map-user="$2" env -u USER -u LOGNAME -u HADOOP_USER_NAME bash -ec "$3"' bash "$BATS_TEST_TMPDIR" "$@"
+}
+
+# A user's own cluster, in whose home folder a file with letters beyond ASCII is put under an ASCII locale.
+# shellcheck disable=SC2016
+OWN_CLUSTER='trap "\"$HOWDAH\" cluster stop --dir \"$OWN\"" EXIT
+    "$HOWDAH" cluster start --dir "$OWN" --datanodes 1 --no-yarn -D "dfs.domain.socket.path=$OWN/dn._PORT" >&2
+    export HADOOP_CONF_DIR=$OWN/conf
+    env -u LANG LC_ALL=C "$TREE/bin/hdfs" dfs -put /etc/hostname größe
+    "$TREE/bin/hdfs" dfs -ls -R /user'
+
+@test "users of directory services and users without a name have a cluster; without libhadoop a domain socket is not used" {
+    local user
+    [ "$(id -u)" -eq 0 ] || skip "only root can put another list of users over the system's"
+    printf '%s\n' 'root:x:0:0::/:/bin/bash' 'DOM\alice:x:5001:5001::/:/bin/bash' 'alice@site.org:x:5002:5002::/:/bin/bash' \
+        '11100215:x:5003:5003::/:/bin/bash' >"$BATS_TEST_TMPDIR/passwd"
+    run --separate-stderr as_user 5001 "$OWN_CLUSTER"
+    # shellcheck disable=SC2154
+    [ "$status" -eq 0 ] || { echo "$stderr"; false; }
+    grep -qF ' DOM\alice ' <<<"$output"
+    grep -qF '/user/DOM\alice/größe' <<<"$output"
+    if [ ! -e "$TREE/lib/native/libhadoop.so" ]; then
+        grep -q 'warning: no short-circuit reads: .* needs libhadoop.so' "$BATS_TEST_TMPDIR"/5001/logs/datanode-1.log
+    fi
+    [ -n "${E2E_SLOW:-}" ] || return 0
+    for user in 5002:alice@site.org 5003:11100215 4200000001:4200000001; do
+        run -0 --separate-stderr as_user "${user%%:*}" "$OWN_CLUSTER"
+        grep -qF "/user/${user#*:}/größe" <<<"$output"
+    done
 }
 
 @test "fresh begins anew" {
