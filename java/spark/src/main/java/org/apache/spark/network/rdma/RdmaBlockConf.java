@@ -184,7 +184,7 @@ final class RdmaBlockConf {
 
   /** Hadoop's files first, then spark.hadoop.hadoop.rdma.* (which are in its Configuration), then ours. */
   private EngineConf engineConf(Configuration hadoop) {
-    EngineConf options = new EngineConf().name("spark").jmx(true);
+    EngineConf options = new EngineConf().name("spark").jmx(true).secure(authenticates(hadoop));
     for (Map.Entry<String, String> entry : hadoop) {
       String key = entry.getKey();
       if (key.startsWith(EngineConf.PREFIX) && !key.startsWith(RPC) && !key.startsWith("hadoop.rdma.dev.")) {
@@ -202,6 +202,11 @@ final class RdmaBlockConf {
       }
     }
     return options;
+  }
+
+  private boolean authenticates(Configuration hadoop) {
+    return Boolean.parseBoolean(conf.getOrDefault("spark.authenticate", "false").trim())
+        || "kerberos".equalsIgnoreCase(hadoop.getTrimmed("hadoop.security.authentication", ""));
   }
 
   private void setOption(EngineConf options, String key, String value) {

@@ -48,6 +48,16 @@ class RdmaBlockConfTest {
   }
 
   @Test
+  void whereSparkAuthenticatesNoPeerGetsAtMemory() {
+    SparkConf conf = TestService.conf("spark.shuffle.rdma.enabled=true", "spark.authenticate=true",
+        "spark.authenticate.secret=hidden");
+    try (RdmaBlockTransferServiceCloser service = new RdmaBlockTransferServiceCloser(conf)) {
+      assertThat(service.option("hadoop.rdma.verbs.remote.access")).isEqualTo("false");
+      assertThat(service.option("hadoop.rdma.udapl.remote.access")).isEqualTo("false");
+    }
+  }
+
+  @Test
   void badValuesAndUnknownNamesAreRefused() {
     assertThatThrownBy(() -> create("spark.shuffle.rdma.enabled=perhaps"))
         .hasMessage("spark.shuffle.rdma.enabled=perhaps (in Spark's configuration): true or false is needed");
