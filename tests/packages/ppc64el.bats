@@ -24,7 +24,7 @@ setup() {
         [ "$(readelf -V "$file" | grep -o 'GLIBC_2\.[0-9]*' | sort -V | tail -n 1 | cut -d. -f2)" -le 28 ]
         count=$((count + 1))
     done < <(find "$ROOT" -type f)
-    [ "$count" -eq 8 ]
+    [ "$count" -eq 9 ]
     dpkg-deb -f "$HOWDAH_BUILD"/packages/deb/ppc64el/howdah-engine_*.deb Depends | grep -q 'libc6 (>= 2.28)'
 }
 

@@ -18,11 +18,11 @@ mkdir -p "$home/libexec/native" "$home/lib/native" "$prefix"/usr/{bin,share/man/
 cp -R "$build"/tree/{bin,libexec,NOTICE,RELEASE} "$home/"
 ln -s ../lib/howdah/bin/howdah "$prefix/usr/bin/howdah"
 
-# The library is for everybody, its tools and the Java binding are for the tree.
+# The library is for everybody; its tools, the Java binding and Hadoop's native library are for the tree.
 DESTDIR=$PWD/stage cmake --install "$build/build" >/dev/null
 mkdir -p "$prefix/usr/$libdir"
 mv stage/usr/bin/* "$home/libexec/native/"
-mv stage/usr/"$libdir"/libhowdah_jni.so "$home/lib/native/"
+mv stage/usr/"$libdir"/{libhowdah_jni,libhadoop}.so "$home/lib/native/"
 mv stage/usr/"$libdir"/* "$prefix/usr/$libdir/"
 mv stage/usr/include "$prefix/usr/"
 rm -rf stage
