@@ -34,10 +34,24 @@ struct greeting {
     int64_t deadline;
     int64_t peers_deadline;           /* when the peer gives up, at the earliest */
     struct hd_note mine, peers, step; /* hello notes, and the one at hand */
+    const uint8_t *ahead;             /* read by the caller before, and not yet used */
+    size_t ahead_length;
     uint8_t bytes[sizeof(struct hd_note_head) + HD_BODY_MAX];
 };
 
 /* ---- bytes ---- */
+
+/* Like recv() without waiting, but takes first what the caller has read before. */
+static ssize_t receive(struct greeting *g, void *bytes, size_t length)
+{
+    if (g->ahead_length == 0)
+        return recv(g->fd, bytes, length, MSG_DONTWAIT);
+    size_t n = length < g->ahead_length ? length : g->ahead_length;
+    memcpy(bytes, g->ahead, n);
+    g->ahead += n;
+    g->ahead_length -= n;
+    return (ssize_t)n;
+}
 
 static int ready(struct greeting *g, short events)
 {
@@ -73,7 +87,7 @@ static int put(struct greeting *g, const struct hd_note *note)
 static int take(struct greeting *g, void *bytes, size_t length)
 {
     for (size_t done = 0; done < length;) {
-        ssize_t n = recv(g->fd, (char *)bytes + done, length - done, MSG_DONTWAIT);
+        ssize_t n = receive(g, (char *)bytes + done, length - done);
         if (n > 0) {
             done += (size_t)n;
             continue;
@@ -474,14 +488,12 @@ static int serve_choices(struct greeting *g, struct hd_connect_result *result)
 }
 
 /* Reads until it is clear whether the peer is one of us. @return 1 yes, 0 no, or an error. */
-static int recognise(struct greeting *g, const void *prefix, size_t prefix_length, struct hd_connect_result *result)
+static int recognise(struct greeting *g, struct hd_connect_result *result)
 {
-    if (prefix_length)
-        memcpy(g->bytes, prefix, prefix_length);
-    size_t have = prefix_length;
+    size_t have = 0;
     int err;
     while (have < HD_MAGIC_LENGTH && hd_magic_matches(g->bytes, have)) {
-        ssize_t n = recv(g->fd, g->bytes + have, HD_MAGIC_LENGTH - have, MSG_DONTWAIT);
+        ssize_t n = receive(g, g->bytes + have, HD_MAGIC_LENGTH - have);
         if (n > 0)
             have += (size_t)n;
         else if (n == 0 && have > 0)
@@ -500,9 +512,9 @@ static int recognise(struct greeting *g, const void *prefix, size_t prefix_lengt
     return 0;
 }
 
-static int accept_side(struct greeting *g, const void *prefix, size_t prefix_length, struct hd_connect_result *result)
+static int accept_side(struct greeting *g, struct hd_connect_result *result)
 {
-    int ours = recognise(g, prefix, prefix_length, result);
+    int ours = recognise(g, result);
     if (ours < 0)
         return ours;
     if (!ours) { /* not even a forced transport makes an ordinary client an error */
@@ -580,10 +592,14 @@ int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_lengt
     memcpy(result.service, out->service, sizeof(result.service));
     result.service[HD_SERVICE_MAX] = '\0';
     hd_enter(engine);
-    if (prefix_length > HD_UNREAD_MAX)
-        return hd_error(-EINVAL, "at most %d bytes can have been read before", HD_UNREAD_MAX);
+    bool greeting = prefix_length >= HD_MAGIC_LENGTH && hd_magic_matches(prefix, HD_MAGIC_LENGTH);
+    if (prefix_length > (greeting ? HD_PREFIX_MAX : HD_UNREAD_MAX))
+        return hd_error(-EINVAL, "at most %d bytes can have been read before, %d of a greeting", HD_UNREAD_MAX,
+                        HD_PREFIX_MAX);
     struct greeting *g = begin(engine, fd, timeout);
     if (!g)
         return -ENOMEM;
-    return end(g, "client", accept_side(g, prefix, prefix_length, &result), out, &result);
+    g->ahead = prefix;
+    g->ahead_length = prefix_length;
+    return end(g, "client", accept_side(g, &result), out, &result);
 }

@@ -24,6 +24,8 @@ enum hd_outcome {
 
 /** Most bytes of a foreign protocol that hd_accept() can have read before it knew. */
 #define HD_UNREAD_MAX 8
+/** Most bytes of a connection that begins with a greeting that the caller of hd_accept() can have read before. */
+#define HD_PREFIX_MAX 4096
 /** Longest name of a service. */
 #define HD_SERVICE_MAX 64
 
@@ -50,8 +52,8 @@ struct hd_connect_result {
 HD_API int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout,
                       struct hd_connect_result *result);
 
-/** Server side. `prefix` has the bytes (0 to HD_UNREAD_MAX) that the caller had to read already; they come back
- *  in `unread` if they are not ours. Returns at the first byte that is not of our greeting. Errors as hd_connect(). */
+/** Server side. `prefix` has the bytes that the caller had to read already: at most HD_UNREAD_MAX, which come back in
+ *  `unread` if they are not ours, or, if hd_is_greeting() says so of HD_UNREAD_MAX of them, at most HD_PREFIX_MAX. Returns at the first byte that is not of our greeting. Errors as hd_connect(). */
 HD_API int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_length, int64_t timeout,
                      struct hd_connect_result *result);
 

@@ -7,8 +7,10 @@ import java.util.Objects;
 
 /** How a meeting over a host protocol's connection ended: with a link, or with that protocol. Immutable. */
 public final class Greeting {
-  /** Most bytes of a connection that the caller of accept may have read before. */
+  /** Bytes that tell a greeting from anything else; most that the caller of accept may have read of anything else. */
   public static final int PREFIX_MAX = 8;
+  /** Most bytes that the caller of accept may have read of a connection that begins with a greeting. */
+  public static final int GREETING_READ_MAX = 4096;
 
   // As native/jni/stream.c lays it out.
   private static final int LINK = 0;
@@ -99,9 +101,9 @@ public final class Greeting {
       return 0;
     }
     ByteBuffer bytes = prefix.duplicate();
-    if (bytes.remaining() > PREFIX_MAX) {
+    if (bytes.remaining() > GREETING_READ_MAX) {
       throw new IllegalArgumentException(
-          bytes.remaining() + " bytes were read before; at most " + PREFIX_MAX + " can be");
+          bytes.remaining() + " bytes were read before; at most " + GREETING_READ_MAX + " can be");
     }
     int length = bytes.remaining();
     to.position(SIZE);

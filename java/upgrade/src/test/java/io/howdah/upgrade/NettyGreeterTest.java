@@ -55,7 +55,7 @@ class NettyGreeterTest {
           public void plain(org.jboss.netty.channel.Channel channel) {
             plain.incrementAndGet();
           }
-        }, "first bytes");
+        });
     bootstrap.setPipelineFactory(() -> {
       org.jboss.netty.channel.ChannelPipeline pipeline = Channels.pipeline(new SimpleChannelUpstreamHandler() {
         @Override
@@ -76,7 +76,6 @@ class NettyGreeterTest {
       @Override
       public void close() throws IOException {
         listener.close().awaitUninterruptibly();
-        greeter.close();
         bootstrap.releaseExternalResources();
       }
     };

@@ -1,33 +1,33 @@
 package io.howdah.upgrade.netty3;
 
+import io.howdah.engine.Greeting;
 import io.howdah.engine.Link;
 import io.howdah.upgrade.Acceptor;
-import java.io.Closeable;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import org.jboss.netty.buffer.ChannelBuffer;
 import org.jboss.netty.buffer.ChannelBuffers;
 import org.jboss.netty.channel.Channel;
 import org.jboss.netty.channel.ChannelHandlerContext;
 import org.jboss.netty.channel.ChannelPipeline;
-import org.jboss.netty.channel.ChannelStateEvent;
+import org.jboss.netty.channel.Channels;
+import org.jboss.netty.channel.MessageEvent;
 import org.jboss.netty.channel.SimpleChannelUpstreamHandler;
-import org.jboss.netty.channel.UpstreamMessageEvent;
 import org.jboss.netty.channel.socket.nio.NioSocketChannel;
 
 /**
- * Answers greetings on a port of a Netty 3 server. Netty 3 reads at least a kilobyte at once, and the engine must
- * read the rest of a greeting itself; so a new connection is not read by Netty until its first bytes were looked at,
- * by a thread of ours with a selector of its own. What is not a greeting is handed on. Thread-safe.
+ * Answers greetings on a port of a Netty 3 server. It looks at the first bytes of each connection before any other
+ * handler, and hands on everything that is not a greeting. Netty 3 reads up to 1 KB at once, so more of a greeting than
+ * its first bytes has been read by then; the engine takes that along. Thread-safe.
  */
-public final class NettyGreeter implements Closeable {
+public final class NettyGreeter {
   private static final String NAME = "howdah greeting";
 
   private final Acceptor acceptor;
   private final Listener listener;
-  private final FirstBytes firstBytes;
-  private final Field socket;
+  private final Field javaChannel;
 
   /** What a server does with its connections. By default a link is left to the client, and needs no connection. */
   public interface Listener {
@@ -45,73 +45,59 @@ public final class NettyGreeter implements Closeable {
     }
   }
 
-  /** A greeter of a server. @param name of its thread */
-  public NettyGreeter(Acceptor acceptor, Listener listener, String name) throws IOException {
+  /** A greeter of a server. */
+  public NettyGreeter(Acceptor acceptor, Listener listener) {
     this.acceptor = acceptor;
     this.listener = listener;
     try {
-      socket = NioSocketChannel.class.getSuperclass().getDeclaredField("channel"); // Netty has no public way to it
-      socket.setAccessible(true);
-    } catch (NoSuchFieldException e) {
+      // Netty has no public way to it.
+      javaChannel = Class.forName("org.jboss.netty.channel.socket.nio.AbstractNioChannel").getDeclaredField("channel");
+      javaChannel.setAccessible(true);
+    } catch (ClassNotFoundException | NoSuchFieldException e) {
       throw new IllegalStateException("this Netty is not 3.6 to 3.10", e);
     }
-    firstBytes = new FirstBytes(name);
   }
 
-  /** Has connections with this pipeline looked at. Called by the server's pipeline factory. */
+  /** Has connections with this pipeline looked at: by the pipeline's factory, or before anything was read. */
   public void install(ChannelPipeline pipeline) {
     pipeline.addFirst(NAME, new Handler());
   }
 
-  @Override
-  public void close() throws IOException {
-    firstBytes.close();
-  }
-
   private final class Handler extends SimpleChannelUpstreamHandler {
-    @Override
-    public void channelOpen(ChannelHandlerContext context, ChannelStateEvent event) {
-      if (context.getChannel() instanceof NioSocketChannel) {
-        context.getChannel().setReadable(false); // before it is registered for reading
-      }
-      context.sendUpstream(event);
-    }
+    private final ChannelBuffer read = ChannelBuffers.dynamicBuffer(Acceptor.FIRST_BYTES);
+    private boolean greets;
 
     @Override
-    public void channelConnected(ChannelHandlerContext context, ChannelStateEvent event) throws IOException {
+    public void messageReceived(ChannelHandlerContext context, MessageEvent event) throws IOException {
+      read.writeBytes((ChannelBuffer) event.getMessage());
+      if (greets) {
+        return; // read before reading stopped; handed on if the connection stays what it was
+      }
+      ByteBuffer all = read.toByteBuffer();
+      ByteBuffer first = all.duplicate();
+      first.limit(Math.min(all.remaining(), Greeting.PREFIX_MAX));
+      if (!(context.getChannel() instanceof NioSocketChannel) || !Acceptor.isPossible(first)) {
+        handOn(context);
+      } else if (all.remaining() > Greeting.GREETING_READ_MAX) {
+        listener.failed(context.getChannel(), "a greeting that does not end");
+        context.getChannel().close();
+      } else if (all.remaining() >= Acceptor.FIRST_BYTES) {
+        greets = true;
+        greet(context, ByteBuffer.wrap(bytes(all)));
+      }
+    }
+
+    private void greet(ChannelHandlerContext context, ByteBuffer prefix) throws IOException {
       Channel channel = context.getChannel();
-      if (channel instanceof NioSocketChannel) {
-        firstBytes.watch(socket(channel), new FirstBytes.Reader() {
-          @Override
-          public void greets(SocketChannel tcp, ByteBuffer first) {
-            greet(context, tcp, first);
-          }
-
-          @Override
-          public void plain(ByteBuffer first) {
-            handOn(context, first);
-          }
-
-          @Override
-          public void failed(IOException cause) {
-            channel.close();
-          }
-        });
-      }
-      context.sendUpstream(event);
-    }
-
-    private SocketChannel socket(Channel channel) throws IOException {
+      channel.setReadable(false);
+      read.clear();
+      SocketChannel socket;
       try {
-        return (SocketChannel) socket.get(channel);
+        socket = (SocketChannel) javaChannel.get(channel);
       } catch (IllegalAccessException e) {
         throw new IOException(e);
       }
-    }
-
-    private void greet(ChannelHandlerContext context, SocketChannel tcp, ByteBuffer first) {
-      Channel channel = context.getChannel();
-      acceptor.answer(tcp, first, new Acceptor.Answer() {
+      acceptor.answer(socket, prefix, new Acceptor.Answer() {
         @Override
         public void linked(Link link) throws IOException {
           listener.linked(channel, link);
@@ -120,7 +106,14 @@ public final class NettyGreeter implements Closeable {
 
         @Override
         public void plain(ByteBuffer unread) {
-          handOn(context, unread);
+          context.getPipeline().execute(() -> {
+            ChannelBuffer later = read.copy();
+            read.clear();
+            read.writeBytes(unread);
+            read.writeBytes(later);
+            handOn(context);
+            channel.setReadable(true);
+          });
         }
 
         @Override
@@ -131,19 +124,18 @@ public final class NettyGreeter implements Closeable {
       });
     }
 
-    private void handOn(ChannelHandlerContext context, ByteBuffer bytes) {
-      Channel channel = context.getChannel();
-      channel.getPipeline().execute(() -> {
-        listener.plain(channel);
-        if (bytes.hasRemaining()) {
-          context.sendUpstream(new UpstreamMessageEvent(channel, ChannelBuffers.copiedBuffer(bytes),
-              channel.getRemoteAddress()));
-        }
-        if (channel.getPipeline().get(NAME) != null) {
-          channel.getPipeline().remove(this);
-        }
-        channel.setReadable(true);
-      });
+    private void handOn(ChannelHandlerContext context) {
+      listener.plain(context.getChannel());
+      context.getPipeline().remove(this);
+      if (read.readable()) {
+        Channels.fireMessageReceived(context, read, context.getChannel().getRemoteAddress());
+      }
     }
+  }
+
+  private static byte[] bytes(ByteBuffer from) {
+    byte[] bytes = new byte[from.remaining()];
+    from.duplicate().get(bytes);
+    return bytes;
   }
 }

@@ -1,2 +1,2 @@
-/** For servers on Netty 3, such as MapReduce's ShuffleHandler. */
+/** For servers on Netty 3: MapReduce's ShuffleHandler, HBase 1. */
 package io.howdah.upgrade.netty3;
