@@ -42,6 +42,12 @@ public final class Options {
   public static final Option<Integer> HDFS_STAGE_QUEUE = Option.count("dfs.rdma.stages.queue", 16, 1, 4096,
       "packets of a block that may wait to be written");
 
+  // MapReduce's shuffle.
+  public static final Option<Long> SHUFFLE_PACKET_SIZE = Option.bytes("mapred.rdma.shuffle.packet.size", 512 << 10,
+      16 << 10, 8 << 20, "size of the windows in which a reducer fetches map output");
+  public static final Option<Integer> SHUFFLE_PACKETS_AHEAD = Option.count("mapred.rdma.shuffle.packets.ahead", 3, 1,
+      64, "windows that each fetcher of a reducer has under way");
+
   // Spark.
   public static final Option<Integer> SPARK_HANDLERS = Option.count("spark.shuffle.rdma.server.handlers", 0, 0, 1024,
       "threads that read blocks for peers; 0: as many as Spark takes for its server, at most 4");

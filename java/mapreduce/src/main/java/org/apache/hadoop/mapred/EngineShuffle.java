@@ -1,0 +1,195 @@
+package org.apache.hadoop.mapred;
+
+import io.howdah.upgrade.Acceptor;
+import io.howdah.upgrade.Component;
+import io.howdah.upgrade.Upgrade;
+import io.howdah.upgrade.hadoop.HadoopSettings;
+import io.howdah.upgrade.netty3.NettyGreeter;
+import java.io.File;
+import java.io.IOException;
+import java.lang.reflect.Field;
+import java.net.URL;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.MRConfig;
+import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
+import org.apache.hadoop.service.Service;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.server.nodemanager.containermanager.localizer.ContainerLocalizer;
+import org.jboss.netty.channel.ChannelHandlerContext;
+import org.jboss.netty.channel.ChannelStateEvent;
+import org.jboss.netty.handler.codec.http.DefaultHttpRequest;
+import org.jboss.netty.handler.codec.http.DefaultHttpResponse;
+import org.jboss.netty.handler.codec.http.HttpMethod;
+import org.jboss.netty.handler.codec.http.HttpRequest;
+import org.jboss.netty.handler.codec.http.HttpResponse;
+import org.jboss.netty.handler.codec.http.HttpResponseStatus;
+import org.jboss.netty.handler.codec.http.HttpVersion;
+import org.jboss.netty.handler.codec.http.QueryStringDecoder;
+
+/**
+ * The last handler of stock's ShuffleHandler, which also serves over the engine: on the same port, to reducers that
+ * greet. Secrets, recovery, index cache and metrics are stock's. With the engine off, or with the shuffle encrypted, it
+ * does what stock's does. The patched ShuffleHandler makes it, and so does {@link RdmaShuffleHandler}.
+ */
+public final class EngineShuffle extends ShuffleHandler.Shuffle implements ShuffleServer.Source {
+  private final ShuffleHandler handler;
+  private final Configuration conf;
+  private final Upgrade upgrade;
+  private Acceptor acceptor;
+  private NettyGreeter greeter;
+  private ShuffleServer server;
+
+  private EngineShuffle(ShuffleHandler handler, Configuration conf) throws IOException {
+    handler.super(conf);
+    this.handler = handler;
+    this.conf = conf;
+    this.upgrade = Upgrade.of(Component.SHUFFLE, new HadoopSettings(conf));
+  }
+
+  /**
+   * The handler for a service that starts; it ends with the service.
+   *
+   * @throws IllegalArgumentException for an option that is not valid, or if the engine is required and can't be used
+   */
+  static ShuffleHandler.Shuffle of(ShuffleHandler service, Configuration conf) {
+    try {
+      EngineShuffle shuffle = new EngineShuffle(service, conf);
+      service.registerServiceListener(changed -> {
+        if (changed.isInState(Service.STATE.STOPPED)) {
+          shuffle.stop();
+        }
+      });
+      shuffle.start();
+      return shuffle;
+    } catch (IOException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+  }
+
+  private void start() throws IOException {
+    if (conf.getBoolean(MRConfig.SHUFFLE_SSL_ENABLED_KEY, MRConfig.SHUFFLE_SSL_ENABLED_DEFAULT)) {
+      if (!upgrade.isOff()) {
+        upgrade.note("The shuffle is encrypted, which the engine does not do: it goes over sockets");
+      }
+    } else if (upgrade.isUsable()) {
+      offer();
+    }
+  }
+
+  private void offer() throws IOException {
+    String service = Acceptor.newService("hadoop.shuffle");
+    int threads = conf.getInt(ShuffleHandler.MAX_SHUFFLE_THREADS, ShuffleHandler.DEFAULT_MAX_SHUFFLE_THREADS);
+    server = new ShuffleServer(upgrade.engine(), service,
+        threads > 0 ? threads : 2 * Runtime.getRuntime().availableProcessors(),
+        conf.getInt(ShuffleHandler.MAX_SHUFFLE_CONNECTIONS, ShuffleHandler.DEFAULT_MAX_SHUFFLE_CONNECTIONS), this);
+    acceptor = new Acceptor(upgrade, service, "shuffle-greeting");
+    greeter = new NettyGreeter(acceptor, new NettyGreeter.Listener() { });
+  }
+
+  private synchronized void stop() {
+    if (server != null) {
+      acceptor.close();
+      server.close();
+      server = null;
+    }
+    upgrade.close();
+  }
+
+  @Override
+  public void channelOpen(ChannelHandlerContext context, ChannelStateEvent event) throws Exception {
+    super.channelOpen(context, event);
+    if (greeter != null) {
+      greeter.install(context.getPipeline());
+    }
+  }
+
+  // What the server asks.
+
+  @Override
+  public ShuffleServer.Granted verify(ShuffleWire.Request request) throws IOException {
+    Map<String, List<String>> query = new QueryStringDecoder(request.uri).getParameters();
+    String job = only(query, "job");
+    int reduce;
+    try {
+      reduce = Integer.parseInt(only(query, "reduce"));
+    } catch (NumberFormatException e) {
+      throw new IllegalArgumentException("Bad reduce parameter", e);
+    }
+    String[] maps = only(query, "map").split(",");
+    if (maps.length > ShuffleWire.MAPS_MAX) {
+      throw new IllegalArgumentException(maps.length + " maps in one request");
+    }
+    String hash = proof(job, request);
+    String user = userOf(job);
+    List<ShuffleSession.Part> parts = new ArrayList<>(maps.length);
+    for (String map : maps) {
+      TaskAttemptID.forName(map); // nothing else may become part of a path
+      parts.add(part(baseOf(job, user), map, reduce, user));
+    }
+    return new ShuffleServer.Granted(user, hash, parts);
+  }
+
+  private static String only(Map<String, List<String>> query, String name) {
+    List<String> values = query.get(name);
+    if (values == null || values.size() != 1) {
+      throw new IllegalArgumentException("Required param job, map and reduce");
+    }
+    return values.get(0);
+  }
+
+  private static String baseOf(String job, String user) {
+    JobID id = JobID.forName(job);
+    ApplicationId application = ApplicationId.newInstance(Long.parseLong(id.getJtIdentifier()), id.getId());
+    return ContainerLocalizer.USERCACHE + "/" + user + "/" + ContainerLocalizer.APPCACHE + "/" + application
+        + "/output/";
+  }
+
+  /** Users of jobs, after a restart too, are known to a private field of stock's alone. */
+  private String userOf(String job) throws IOException {
+    try {
+      Field users = ShuffleHandler.class.getDeclaredField("userRsrc");
+      users.setAccessible(true);
+      return (String) ((Map<?, ?>) users.get(handler)).get(job);
+    } catch (NoSuchFieldException | IllegalAccessException e) {
+      throw new IOException("this ShuffleHandler is not that of Hadoop 2.8", e);
+    }
+  }
+
+  @Override
+  public void served(int parts, long bytes, boolean well) {
+    handler.metrics.shuffleOutputBytes.incr(bytes);
+    if (!well) {
+      handler.metrics.shuffleOutputsFailed.incr(parts);
+    } else if (parts > 0) {
+      handler.metrics.shuffleOutputsOK.incr(parts);
+    }
+  }
+
+  /** @return the hash of the hash, which proves to the reducer that the job's secret is known here */
+  private String proof(String job, ShuffleWire.Request request) throws IOException {
+    HttpRequest asked = new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, request.uri);
+    asked.headers().set(SecureShuffleUtils.HTTP_HEADER_URL_HASH, request.hash);
+    HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
+    int port = conf.getInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, ShuffleHandler.DEFAULT_SHUFFLE_PORT);
+    try {
+      verifyRequest(job, null, asked, response, new URL("http", "", port, request.uri));
+    } catch (IOException e) {
+      throw new ShuffleServer.RefusedException(HttpResponseStatus.UNAUTHORIZED.getCode(), e.getMessage());
+    }
+    return response.headers().get(SecureShuffleUtils.HTTP_HEADER_REPLY_URL_HASH);
+  }
+
+  private ShuffleSession.Part part(String base, String map, int reduce, String user) throws IOException {
+    MapOutputInfo info = getMapOutputInfo(base + map, map, reduce, user);
+    return new ShuffleSession.Part(new File(info.mapOutputFileName.toString()), info.indexRecord.startOffset,
+        info.indexRecord.partLength, info.indexRecord.rawLength);
+  }
+
+  /** Sessions of reducers that are open over the engine. */
+  public synchronized int sessionCount() {
+    return server == null ? 0 : server.sessionCount();
+  }
+}

@@ -1,0 +1,81 @@
+package org.apache.hadoop.mapreduce.task.reduce;
+
+import java.io.IOException;
+import java.io.InputStream;
+import java.nio.ByteBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.apache.hadoop.mapred.ShuffleWire;
+
+/** What stock's server would have sent for a request: for each map a ShuffleHeader and its part. */
+final class PartsInputStream extends InputStream {
+  private final String[] maps;
+  private final int reduce;
+  private final ShuffleWire.Answer answer;
+  private final PartWindows windows;
+  private final Runnable onClose;
+  private ByteBuffer header = ByteBuffer.allocate(0);
+  private int map = -1;
+  private long left;
+  private boolean closed;
+
+  /** @param onClose called once, by the first close */
+  PartsInputStream(String[] maps, int reduce, ShuffleWire.Answer answer, PartWindows windows, Runnable onClose) {
+    this.maps = maps;
+    this.reduce = reduce;
+    this.answer = answer;
+    this.windows = windows;
+    this.onClose = onClose;
+  }
+
+  @Override
+  public int read() throws IOException {
+    byte[] one = new byte[1];
+    return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+  }
+
+  @Override
+  public int read(byte[] to, int offset, int length) throws IOException {
+    if (closed) {
+      throw new IOException("the stream was closed");
+    }
+    if (length == 0) {
+      return 0;
+    }
+    while (!header.hasRemaining() && left == 0) {
+      if (map + 1 == maps.length) {
+        return -1;
+      }
+      startMap();
+    }
+    if (header.hasRemaining()) {
+      int count = Math.min(length, header.remaining());
+      header.get(to, offset, count);
+      return count;
+    }
+    int count = (int) Math.min(length, left);
+    if (map < answer.inlined) {
+      answer.inline.get(to, offset, count);
+    } else {
+      count = windows.read(to, offset, count);
+    }
+    left -= count;
+    return count;
+  }
+
+  private void startMap() throws IOException {
+    map++;
+    left = answer.parts[map];
+    DataOutputBuffer bytes = new DataOutputBuffer();
+    new ShuffleHeader(maps[map], answer.parts[map], answer.raw[map], reduce).write(bytes);
+    header = ByteBuffer.wrap(bytes.getData(), 0, bytes.getLength());
+  }
+
+  @Override
+  public void close() {
+    if (!closed) {
+      closed = true;
+      windows.close();
+      onClose.run();
+    }
+  }
+}

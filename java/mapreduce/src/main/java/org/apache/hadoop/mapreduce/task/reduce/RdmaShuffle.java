@@ -1,0 +1,159 @@
+package org.apache.hadoop.mapreduce.task.reduce;
+
+import io.howdah.upgrade.Component;
+import io.howdah.upgrade.Options;
+import io.howdah.upgrade.Upgrade;
+import io.howdah.upgrade.hadoop.HadoopSettings;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RawKeyValueIterator;
+import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
+import org.apache.hadoop.mapred.TaskStatus;
+import org.apache.hadoop.mapreduce.MRConfig;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+
+/**
+ * The reducer's shuffle, which takes map output over the engine from NodeManagers that have it, and over HTTP from
+ * others. Scheduling, retries, penalties, limits and merges are stock's. The patched ReduceTask uses it wherever
+ * stock's Shuffle is configured.
+ */
+public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, ExceptionReporter {
+  private static final int PROGRESS_MILLIS = 2000;
+  private static final int EVENTS_MOST = 10_000;
+  private static final int EVENTS_LEAST = 100;
+  private static final int EVENTS_OF_ALL = 3_000_000;
+  private static final int FETCHERS = 5;
+
+  /** Stock's, where the engine is off, the shuffle is encrypted, or the maps' output is this process's own. */
+  private Shuffle<K, V> stock;
+  private Upgrade upgrade;
+  private Context<K, V> context;
+  private JobConf conf;
+  private ShuffleSchedulerImpl<K, V> scheduler;
+  private MergeManager<K, V> merger;
+  private Throwable failure;
+  private String failedThread;
+
+  /** As ReduceTask makes it. */
+  public RdmaShuffle() {
+  }
+
+  /** The plug-in for a job: this one in place of stock's, others as they are configured. */
+  @SuppressWarnings("rawtypes")
+  public static Class<? extends ShuffleConsumerPlugin> inPlaceOf(Class<? extends ShuffleConsumerPlugin> configured) {
+    return configured == Shuffle.class ? RdmaShuffle.class : configured;
+  }
+
+  @Override
+  public void init(Context<K, V> given) {
+    context = given;
+    conf = given.getJobConf();
+    try {
+      upgrade = Upgrade.of(Component.SHUFFLE, new HadoopSettings(conf));
+      boolean encrypted = conf.getBoolean(MRConfig.SHUFFLE_SSL_ENABLED_KEY, MRConfig.SHUFFLE_SSL_ENABLED_DEFAULT);
+      if (encrypted || given.getLocalMapFiles() != null || !upgrade.isUsable()) {
+        initStock(encrypted);
+        return;
+      }
+    } catch (IOException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    }
+    scheduler = new ShuffleSchedulerImpl<>(conf, given.getStatus(), given.getReduceId(), this, given.getCopyPhase(),
+        given.getShuffledMapsCounter(), given.getReduceShuffleBytes(), given.getFailedShuffleCounter());
+    merger = new MergeManagerImpl<>(given.getReduceId(), conf, given.getLocalFS(), given.getLocalDirAllocator(),
+        given.getReporter(), given.getCodec(), given.getCombinerClass(), given.getCombineCollector(),
+        given.getSpilledRecordsCounter(), given.getReduceCombineInputCounter(), given.getMergedMapOutputsCounter(),
+        this, given.getMergePhase(), given.getMapOutputFile());
+  }
+
+  private void initStock(boolean encrypted) throws IOException {
+    if (encrypted && upgrade.isRequired()) {
+      throw new IOException("MapReduce's shuffle has to go over the engine (" + upgrade.origin()
+          + "), which does not encrypt (" + MRConfig.SHUFFLE_SSL_ENABLED_KEY + ")");
+    }
+    stock = new Shuffle<>();
+    stock.init(context);
+  }
+
+  @Override
+  public RawKeyValueIterator run() throws IOException, InterruptedException {
+    return stock != null ? stock.run() : shuffle();
+  }
+
+  private RawKeyValueIterator shuffle() throws IOException, InterruptedException {
+    int reducers = conf.getNumReduceTasks();
+    int events = Math.min(EVENTS_MOST, Math.max(EVENTS_LEAST, EVENTS_OF_ALL / Math.max(1, reducers)));
+    EventFetcher<K, V> ends = new QuickEventFetcher<>(context.getReduceId(), context.getUmbilical(), scheduler, this,
+        events, reducers);
+    ends.start();
+    List<Fetcher<K, V>> fetchers = startFetchers();
+    while (!scheduler.waitUntilDone(PROGRESS_MILLIS)) {
+      context.getReporter().progress();
+      throwFailure();
+    }
+    ends.shutDown();
+    for (Fetcher<K, V> fetcher : fetchers) {
+      fetcher.shutDown();
+    }
+    scheduler.close();
+    return merge();
+  }
+
+  private List<Fetcher<K, V>> startFetchers() throws IOException {
+    ShuffleClientMetrics metrics = new ShuffleClientMetrics(context.getReduceId(), conf);
+    int windowBytes = upgrade.get(Options.SHUFFLE_PACKET_SIZE).intValue();
+    int ahead = upgrade.get(Options.SHUFFLE_PACKETS_AHEAD);
+    List<Fetcher<K, V>> fetchers = new ArrayList<>();
+    for (int i = conf.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS); i > 0; i--) {
+      Fetcher<K, V> fetcher = new RdmaFetcher<>(context, scheduler, merger, metrics, this,
+          url -> new RdmaShuffleConnection(url, upgrade, windowBytes, ahead));
+      fetcher.start();
+      fetchers.add(fetcher);
+    }
+    return fetchers;
+  }
+
+  private RawKeyValueIterator merge() throws IOException {
+    context.getCopyPhase().complete();
+    context.getStatus().setPhase(TaskStatus.Phase.SORT);
+    context.getReduceTask().statusUpdate(context.getUmbilical());
+    RawKeyValueIterator records;
+    try {
+      records = merger.close();
+    } catch (Throwable e) {
+      throw new Shuffle.ShuffleError("Error while doing final merge ", e);
+    }
+    throwFailure();
+    return records;
+  }
+
+  @Override
+  public void reportException(Throwable cause) {
+    synchronized (this) {
+      if (failure != null) {
+        return;
+      }
+      failure = cause;
+      failedThread = Thread.currentThread().getName();
+    }
+    synchronized (scheduler) {
+      scheduler.notifyAll();
+    }
+  }
+
+  private synchronized void throwFailure() throws IOException {
+    if (failure != null) {
+      throw new Shuffle.ShuffleError("error in shuffle in " + failedThread, failure);
+    }
+  }
+
+  @Override
+  public void close() {
+    if (stock != null) {
+      stock.close();
+    }
+    upgrade.close();
+  }
+}

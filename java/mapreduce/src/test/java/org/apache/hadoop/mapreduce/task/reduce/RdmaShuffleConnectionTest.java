@@ -1,0 +1,242 @@
+package org.apache.hadoop.mapreduce.task.reduce;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.howdah.upgrade.Component;
+import io.howdah.upgrade.PeerCache;
+import io.howdah.upgrade.Role;
+import io.howdah.upgrade.Settings;
+import io.howdah.upgrade.Upgrade;
+import java.io.ByteArrayOutputStream;
+import java.io.IOException;
+import java.io.InputStream;
+import java.net.HttpURLConnection;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.HashMap;
+import java.util.Map;
+import java.util.concurrent.TimeUnit;
+import javax.crypto.SecretKey;
+import org.apache.hadoop.mapred.RdmaShuffleHandler;
+import org.apache.hadoop.mapred.ShuffleHandler;
+import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
+import org.apache.hadoop.mapreduce.security.token.JobTokenSecretManager;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What a reducer gets over the engine is byte for byte what stock's connection gets over HTTP. */
+class RdmaShuffleConnectionTest {
+  private static final int WINDOW = 64 << 10;
+
+  @TempDir
+  Path local;
+
+  private ShuffleNode node;
+  private Upgrade upgrade;
+
+  @BeforeEach
+  void start() throws IOException {
+    PeerCache.ofThisProcess().clear();
+    upgrade = upgrade("hadoop.rdma.enabled=auto");
+    node = new ShuffleNode(new RdmaShuffleHandler(), local);
+  }
+
+  @AfterEach
+  void stop() {
+    node.close();
+    upgrade.close();
+  }
+
+  private static Upgrade upgrade(String... settings) throws IOException {
+    Map<String, String> values = new HashMap<>();
+    for (String setting : settings) {
+      values.put(setting.split("=")[0], setting.split("=")[1]);
+    }
+    return Upgrade.of(Component.SHUFFLE, Settings.of(values, "test"), Role.TASK);
+  }
+
+  private HttpURLConnection prepare(HttpURLConnection connection, SecretKey secret) throws IOException {
+    connection.addRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH, hash(connection.getURL(), secret));
+    connection.addRequestProperty(ShuffleHeader.HTTP_HEADER_NAME, ShuffleHeader.DEFAULT_HTTP_HEADER_NAME);
+    connection.addRequestProperty(ShuffleHeader.HTTP_HEADER_VERSION, ShuffleHeader.DEFAULT_HTTP_HEADER_VERSION);
+    connection.setReadTimeout(20_000);
+    connection.setConnectTimeout(20_000);
+    return connection;
+  }
+
+  private static String hash(URL url, SecretKey secret) throws IOException {
+    return SecureShuffleUtils.hashFromString(SecureShuffleUtils.buildMsgFrom(url), secret);
+  }
+
+  private RdmaShuffleConnection ours(URL url) throws IOException {
+    RdmaShuffleConnection connection = new RdmaShuffleConnection(url, upgrade, WINDOW, 3);
+    prepare(connection, node.secret());
+    return connection;
+  }
+
+  private byte[] stock(URL url) throws IOException {
+    return readAll(prepare((HttpURLConnection) url.openConnection(), node.secret()));
+  }
+
+  private static byte[] readAll(HttpURLConnection connection) throws IOException {
+    ByteArrayOutputStream all = new ByteArrayOutputStream();
+    try (InputStream in = connection.getInputStream()) {
+      byte[] bytes = new byte[50_001];
+      for (int n = in.read(bytes); n >= 0; n = in.read(bytes)) {
+        all.write(bytes, 0, n);
+      }
+    }
+    return all.toByteArray();
+  }
+
+  private void awaitNoSessions() throws InterruptedException {
+    for (int i = 0; i < 1000 && sessions() > 0; i++) {
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
+    assertThat(sessions()).isZero();
+  }
+
+  private int sessions() {
+    return ((RdmaShuffleHandler) node.handler).sessionCount();
+  }
+
+  @Test
+  void partsOfAllSizesAreThoseThatStockGets() throws Exception {
+    node.write(0, 10, 6, 0);
+    node.write(1, 300_000, WINDOW, 5 * WINDOW + 1);
+    node.write(2, 2_500_000, 1, 200_000);
+    node.write(3, 0, 0, 3);
+    for (int reduce = 0; reduce < ShuffleNode.REDUCERS; reduce++) {
+      URL url = node.url(reduce, ShuffleNode.map(0), ShuffleNode.map(1), ShuffleNode.map(2), ShuffleNode.map(3));
+      RdmaShuffleConnection connection = ours(url);
+      byte[] bytes = readAll(connection);
+      assertThat(connection.transport()).isNotEqualTo("tcp");
+      assertThat(connection.bytes()).isEqualTo(bytes.length);
+      assertThat(bytes).isEqualTo(stock(url));
+    }
+    awaitNoSessions();
+  }
+
+  @Test
+  void theAnswerIsProvedAsStocksIs() throws Exception {
+    node.write(0, 10, 10, 10);
+    RdmaShuffleConnection connection = ours(node.url(0, ShuffleNode.map(0)));
+    connection.connect();
+    assertThat(connection.getResponseCode()).isEqualTo(200);
+    assertThat(connection.getHeaderField(ShuffleHeader.HTTP_HEADER_NAME)).isEqualTo("mapreduce");
+    assertThat(connection.getHeaderField(ShuffleHeader.HTTP_HEADER_VERSION)).isEqualTo("1.0.0");
+    SecureShuffleUtils.verifyReply(connection.getHeaderField(SecureShuffleUtils.HTTP_HEADER_REPLY_URL_HASH),
+        hash(connection.getURL(), node.secret()), node.secret());
+    connection.release();
+    awaitNoSessions();
+  }
+
+  @Test
+  void anotherJobsSecretIsRefusedAsInStock() throws Exception {
+    node.write(0, 10, 10, 10);
+    URL url = node.url(0, ShuffleNode.map(0));
+    SecretKey wrong = JobTokenSecretManager.createSecretKey("wrong".getBytes());
+    HttpURLConnection connection = prepare(new RdmaShuffleConnection(url, upgrade, WINDOW, 3), wrong);
+    assertThat(connection.getResponseCode()).isEqualTo(401);
+    assertThatThrownBy(connection::getInputStream).isInstanceOf(IOException.class);
+    assertThat(prepare((HttpURLConnection) url.openConnection(), wrong).getResponseCode()).isEqualTo(401);
+    awaitNoSessions();
+  }
+
+  @Test
+  void anOutputThatIsGoneIsAnError() throws Exception {
+    node.write(0, 10, 10, 10);
+    URL url = node.url(0, ShuffleNode.map(0), ShuffleNode.map(7));
+    assertThat(ours(url).getResponseCode()).isEqualTo(500);
+    awaitNoSessions();
+  }
+
+  @Test
+  void aNameThatIsNoAttemptLeadsNowhere() throws Exception {
+    assertThat(ours(node.url(0, "../../../etc")).getResponseCode()).isEqualTo(400);
+    assertThat(ours(node.url(-1, ShuffleNode.map(0))).getResponseCode()).isGreaterThanOrEqualTo(400);
+    awaitNoSessions();
+  }
+
+  @Test
+  void anOutputThatVanishesWhileItIsReadIsAnError() throws Exception {
+    node.write(0, 10, 10, 10);
+    Path output = node.write(1, 10 << 20, 10, 10);
+    RdmaShuffleConnection connection = ours(node.url(0, ShuffleNode.map(0), ShuffleNode.map(1)));
+    connection.connect();
+    Files.delete(output);
+    assertThatThrownBy(() -> readAll(connection)).isInstanceOf(IOException.class);
+    awaitNoSessions();
+  }
+
+  @Test
+  void aReducerThatLeavesInTheMiddleLeavesNothingBehind() throws Exception {
+    node.write(0, 10 << 20, 10, 10);
+    for (int i = 0; i < 20; i++) {
+      InputStream in = ours(node.url(0, ShuffleNode.map(0))).getInputStream();
+      assertThat(in.read(new byte[200_000])).isPositive();
+      in.close();
+    }
+    awaitNoSessions();
+  }
+
+  @Test
+  void disconnectingEndsAReadThatWaits() throws Exception {
+    node.write(0, 100, 10, 10);
+    RdmaShuffleConnection connection = ours(node.url(0, ShuffleNode.map(0)));
+    connection.connect();
+    connection.disconnect();
+    node.write(1, 10 << 20, 10, 10);
+    RdmaShuffleConnection large = ours(node.url(0, ShuffleNode.map(1)));
+    InputStream in = large.getInputStream();
+    large.disconnect();
+    assertThatThrownBy(() -> {
+      byte[] bytes = new byte[1 << 20];
+      while (in.read(bytes) >= 0) {
+        assertThat(bytes).isNotNull();
+      }
+    }).isInstanceOf(IOException.class);
+    in.close();
+    connection.release();
+    awaitNoSessions();
+  }
+
+  @Test
+  void aStockNodeManagerIsAskedOverHttpAndRemembered() throws Exception {
+    node.close();
+    node = new ShuffleNode(new ShuffleHandler(), local);
+    node.write(0, 100_000, 10, 10);
+    URL url = node.url(0, ShuffleNode.map(0));
+    for (int i = 0; i < 2; i++) {
+      RdmaShuffleConnection connection = ours(url);
+      assertThat(readAll(connection)).isEqualTo(stock(url));
+      assertThat(connection.transport()).isEqualTo("tcp");
+    }
+  }
+
+  @Test
+  void aStockNodeManagerIsAnErrorIfTheEngineIsRequired() throws Exception {
+    node.close();
+    node = new ShuffleNode(new ShuffleHandler(), local);
+    node.write(0, 100_000, 10, 10);
+    upgrade.close();
+    upgrade = upgrade("mapred.rdma.enabled=required");
+    assertThatThrownBy(() -> ours(node.url(0, ShuffleNode.map(0))).connect()).isInstanceOf(IOException.class)
+        .hasMessageContaining("has to go over the engine");
+  }
+
+  @Test
+  void aNodeManagerThatIsSwitchedOffServesOverHttp() throws Exception {
+    node.close();
+    node = new ShuffleNode(new RdmaShuffleHandler(), local, "hadoop.rdma.enabled=false");
+    node.write(0, 100_000, 10, 10);
+    URL url = node.url(0, ShuffleNode.map(0));
+    RdmaShuffleConnection connection = ours(url);
+    assertThat(readAll(connection)).isEqualTo(stock(url));
+    assertThat(connection.transport()).isEqualTo("tcp");
+  }
+}

@@ -1,0 +1,91 @@
+package org.apache.hadoop.mapreduce.task.reduce;
+
+import java.io.Closeable;
+import java.io.IOException;
+import java.net.URL;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Random;
+import javax.crypto.SecretKey;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.io.Text;
+import org.apache.hadoop.mapred.IndexRecord;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.ShuffleHandler;
+import org.apache.hadoop.mapred.SpillRecord;
+import org.apache.hadoop.mapreduce.security.token.JobTokenIdentifier;
+import org.apache.hadoop.mapreduce.security.token.JobTokenSecretManager;
+import org.apache.hadoop.security.token.Token;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
+
+/** A ShuffleHandler as it runs in a NodeManager, with a job and map outputs of random bytes. */
+final class ShuffleNode implements Closeable {
+  static final int REDUCERS = 3;
+  private static final String USER = System.getProperty("user.name");
+
+  final ShuffleHandler handler;
+  private final Path local;
+  private final Configuration conf = new Configuration();
+  private final ApplicationId application = ApplicationId.newInstance(1000L, 1);
+  private final SecretKey secret;
+
+  ShuffleNode(ShuffleHandler handler, Path local, String... settings) throws IOException {
+    this.handler = handler;
+    this.local = local;
+    conf.set(YarnConfiguration.NM_LOCAL_DIRS, local.toString());
+    conf.setInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, 0);
+    for (String setting : settings) {
+      conf.set(setting.split("=")[0], setting.split("=")[1]);
+    }
+    JobTokenSecretManager secrets = new JobTokenSecretManager();
+    JobTokenIdentifier job = new JobTokenIdentifier(new Text("job_1000_0001"));
+    Token<JobTokenIdentifier> token = new Token<>(job, secrets);
+    secret = JobTokenSecretManager.createSecretKey(token.getPassword());
+    handler.init(conf);
+    handler.start();
+    ByteBuffer data = ShuffleHandler.serializeServiceData(token);
+    handler.initializeApplication(new ApplicationInitializationContext(USER, application, data));
+  }
+
+  SecretKey secret() {
+    return secret;
+  }
+
+  static String map(int number) {
+    return String.format("attempt_1000_0001_m_%06d_0", number);
+  }
+
+  /** Writes the output of a map, whose part for each reducer has so many bytes. */
+  Path write(int map, int... sizes) throws IOException {
+    Path folder = local.resolve("usercache/" + USER + "/appcache/" + application + "/output/" + map(map));
+    Files.createDirectories(folder);
+    SpillRecord index = new SpillRecord(sizes.length);
+    Random random = new Random(map);
+    long at = 0;
+    try (java.io.OutputStream out = Files.newOutputStream(folder.resolve("file.out"))) {
+      for (int i = 0; i < sizes.length; i++) {
+        byte[] bytes = new byte[sizes[i]];
+        random.nextBytes(bytes);
+        out.write(bytes);
+        index.putIndex(new IndexRecord(at, sizes[i] + 7L, sizes[i]), i);
+        at += sizes[i];
+      }
+    }
+    index.writeToFile(new org.apache.hadoop.fs.Path(folder.resolve("file.out.index").toUri()), new JobConf(conf));
+    return folder.resolve("file.out");
+  }
+
+  URL url(int reduce, String... maps) throws IOException {
+    int port = ShuffleHandler.deserializeMetaData(handler.getMetaData());
+    return new URL("http", "localhost", port, "/mapOutput?job=job_1000_0001&reduce=" + reduce + "&map="
+        + String.join(",", maps));
+  }
+
+  @Override
+  public void close() {
+    handler.stop();
+  }
+}
