@@ -3,6 +3,11 @@ package io.howdah.upgrade;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.Arrays;
 import java.util.HashSet;
 import java.util.Set;
@@ -61,6 +66,21 @@ class OptionTest {
         assertThat(parsed).as(option.key()).isEqualTo(option.defaultValue());
       }
     }
+  }
+
+  @Test
+  void theGuidesNameEveryOption() throws Exception {
+    StringBuilder guides = new StringBuilder();
+    Path folder = Paths.get(System.getProperty("howdah.root"), "docs", "guide");
+    try (DirectoryStream<Path> pages = Files.newDirectoryStream(folder, "*.md")) {
+      for (Path page : pages) {
+        guides.append(new String(Files.readAllBytes(page), StandardCharsets.UTF_8));
+      }
+    }
+    Set<String> names = new HashSet<>(Options.all().keySet());
+    names.addAll(Options.accepted().keySet());
+    names.removeAll(Arrays.asList("mapred.rdma.required", "mapred.rdma.fallback.remember")); // of a shuffle to come
+    assertThat(guides.toString()).contains(names);
   }
 
   @Test
