@@ -15,11 +15,11 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 @test "the default configuration, templates over it, properties over them" {
     # shellcheck disable=SC2016 # Hadoop's variable
     "$TREE/bin/howdah" template write "$OUT" cluster required --set namenode=nn --set resourcemanager=rm --set 'hdfs=${local}/h' \
-        --set yarn=/y --workers a,b -D dfs.replication=2 -D 'a.b=<&>' -D hadoop.rdma.rpc.required=false
+        --set yarn=/y --workers a,b -D dfs.replication=2 -D 'a.b=<&>' -D hadoop.rdma.rpc.enabled=auto
     xmllint --noout "$OUT"/*-site.xml
     value() { xmllint --xpath "string((//property[name='$2'])[last()]/value)" "$OUT/$1-site.xml"; }
     [ "$(value core fs.defaultFS)" = hdfs://nn:8020 ]
-    [ "$(value core hadoop.rdma.rpc.required)" = false ]
+    [ "$(value core hadoop.rdma.rpc.enabled)" = auto ]
     [ "$(value core a.b)" = '<&>' ]
     # shellcheck disable=SC2016
     [ "$(value hdfs dfs.datanode.data.dir)" = 'file://${local}/h/data' ]
@@ -41,7 +41,11 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 @test "an older name of a template is taken, with a line that says today's" {
     run -0 --separate-stderr "$TREE/bin/howdah" template write "$OUT" rpc-required
     [ "$stderr" = 'howdah: the template rpc-required is called required now' ]
-    grep -q hadoop.rdma "$OUT/core-site.xml"
+    grep -q '<value>required</value>' "$OUT/core-site.xml"
+    rm -r "$OUT"
+    run -0 --separate-stderr "$TREE/bin/howdah" template write "$OUT" rpc-auto
+    [ "$stderr" = 'howdah: the template rpc-auto is not needed any more: it is the default' ]
+    run ! grep -q hadoop.rdma "$OUT/core-site.xml"
 }
 
 @test "mistakes are named and leave nothing" {

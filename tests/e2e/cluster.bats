@@ -194,11 +194,28 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
     [ ! -e "$BATS_TEST_TMPDIR/c" ]
 }
 
+@test "stat shows what went over which transport; RPC over the engine without a setting" {
+    cluster start --dir "$DIR"
+    with "$DIR" hdfs dfs -ls /
+    run -0 "$HOWDAH" stat --dir "$DIR"
+    echo "$output"
+    [[ $output == TRAFFIC*RPC*shm* ]]
+    [[ $output == *"rpc: auto: libhowdah"* ]]
+    [ "$("$HOWDAH" stat --dir "$DIR" --json | field "[r['calls'] > 0 for r in s['rows'] if (r['traffic'], r['transport']) == ('RPC', 'shm')]")" = '[True]' ]
+    # The same by the configuration that a shell has.
+    eval "$(cluster env --dir "$DIR")"
+    "$HOWDAH" stat | grep -qE '^RPC +shm +[1-9]'
+    cluster stop --dir "$DIR"
+}
+
 @test "stock switches RDMA off for daemons and clients, and is recorded; a folder of the shell's that is gone does not matter" {
-    HADOOP_CONF_DIR=/nonexistent cluster start --dir "$BATS_TEST_TMPDIR/s" --datanodes 1 --no-yarn --stock --conf required
-    for file in core-site hdfs-site datanode-1/hdfs-site; do grep -q '<value>false</value>' "$BATS_TEST_TMPDIR/s/conf/$file.xml"; done
+    HADOOP_CONF_DIR=/nonexistent cluster start --dir "$BATS_TEST_TMPDIR/s" --datanodes 1 --no-yarn --stock
+    for file in core-site datanode-1/core-site; do
+        [ "$(xmllint --xpath "string(//property[name='hadoop.rdma.enabled']/value)" "$BATS_TEST_TMPDIR/s/conf/$file.xml")" = false ]
+    done
     grep -q '^stock=true$' "$BATS_TEST_TMPDIR/s/cluster.properties"
-    [ "$(metric "$BATS_TEST_TMPDIR/s" namenode HowdahRpc ServerConnections)" = 0 ]
+    run --separate-stderr "$HOWDAH" stat --dir "$BATS_TEST_TMPDIR/s"
+    [[ $output == *RPC*sockets* && $output != *shm* ]]
     cluster stop --dir "$BATS_TEST_TMPDIR/s"
 }
 

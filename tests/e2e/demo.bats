@@ -19,6 +19,9 @@ setup() {
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(field "s['passed'], len(s['rows'])" <"$home/demo/demo.json")" = '(True, 7)' ]
+    # RPC goes over the engine by itself; the report says how much of it.
+    [ "$(field "[r['calls'] > 0 for r in s['traffic']['rows'] if (r['traffic'], r['transport']) == ('RPC', 'shm')]" <"$home/demo/demo.json")" = '[True]' ]
+    [[ $output == *TRAFFIC*RPC*shm* ]]
     [ -z "$(processes_of "$home/demo/cluster")" ]
     [ ! -e "$home/demo/cluster/data" ]
 }

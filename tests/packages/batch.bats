@@ -40,7 +40,7 @@ nothing_left() {
 }
 
 @test "Slurm: WordCount on three nodes, RPC over the engine or sockets as it can" {
-    run in_room sbatch --wait -N 3 -o out.%j "$TREE/share/slurm-pbs/howdah.sbatch" --template rpc-auto -D dfs.replication=2 bash job.sh
+    run in_room sbatch --wait -N 3 -o out.%j "$TREE/share/slurm-pbs/howdah.sbatch" -D dfs.replication=2 bash job.sh
     cat "$ROOM"/jobs/out.*
     [ "$status" -eq 0 ]
     [ "$(xargs <"$ROOM/jobs/counts")" = 'camel 6 howdah 3' ]

@@ -22,6 +22,7 @@ final class Templates {
 
   static {
     Map<String, String> renamed = new HashMap<>();
+    renamed.put("rpc-auto", "");
     renamed.put("rpc-required", "required");
     RENAMED = Collections.unmodifiableMap(renamed);
   }

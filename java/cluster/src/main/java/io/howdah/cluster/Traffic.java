@@ -113,6 +113,9 @@ final class Traffic {
   JsonObject json() {
     JsonArray figures = new JsonArray();
     rows.forEach((kind, transports) -> transports.forEach((transport, row) -> {
+      if (row[CALLS] == 0 && row[CONNECTIONS] == 0) {
+        return;
+      }
       JsonObject entry = new JsonObject();
       entry.addProperty("traffic", kind.label());
       entry.addProperty("transport", transport);
