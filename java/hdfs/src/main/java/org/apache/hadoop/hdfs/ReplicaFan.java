@@ -6,23 +6,20 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.InterruptedIOException;
 import java.io.OutputStream;
 import java.net.Socket;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedChannelException;
 import java.util.Arrays;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.net.RdmaCopies;
 import org.apache.hadoop.hdfs.net.RdmaMetrics;
+import org.apache.hadoop.hdfs.net.ReplicaLength;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.datatransfer.BlockConstructionStage;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PacketHeader;
-import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
-import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck.ECN;
 import org.apache.hadoop.hdfs.protocol.datatransfer.Sender;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.BlockOpResponseProto;
 import org.apache.hadoop.hdfs.protocol.proto.DataTransferProtos.Status;
@@ -54,12 +51,13 @@ final class ReplicaFan {
   private final Output out = new Output();
   private final Input in = new Input();
   private final Socket socket = new Handle();
-  private boolean closed;
+  private final ReplicaAcks acks = new ReplicaAcks();
 
   private ReplicaFan(DatanodeInfo[] nodes, int patience) {
     this.patience = patience;
     links = new ReplicaLink[nodes.length];
-    Arrays.setAll(links, i -> new ReplicaLink(nodes[i], this));
+    Arrays.setAll(links, i -> new ReplicaLink(nodes[i], acks));
+    acks.begin(links);
   }
 
   /**
@@ -109,10 +107,7 @@ final class ReplicaFan {
   }
 
   private void close() {
-    synchronized (this) {
-      closed = true;
-      notifyAll();
-    }
+    acks.close();
     over.countDown();
     for (ReplicaLink link : links) {
       link.close();
@@ -146,7 +141,8 @@ final class ReplicaFan {
         boolean pinned = pinnings != null && pinnings[i];
         new Sender(new DataOutputStream(request)).writeBlock(block, storageTypes[i], token, clientName,
             new DatanodeInfo[] {targets[i]}, new StorageType[] {storageTypes[i]}, source, stage, 1, minBytesRcvd,
-            maxBytesRcvd, generationStamp, checksum, caching, allowLazyPersist, pinned, new boolean[] {pinned});
+            maxBytesRcvd, generationStamp, checksum, ReplicaLength.mark(caching), allowLazyPersist, pinned,
+            new boolean[] {pinned});
         byte[] bytes = request.toByteArray();
         links[i].send(to -> to.write(bytes), false);
       }
@@ -162,10 +158,18 @@ final class ReplicaFan {
 
     @Override
     public void write(byte[] from, int offset, int length) throws IOException {
-      boolean last = isLastPacket(from, offset, length);
+      PacketHeader packet = new PacketHeader();
+      packet.readFields(ByteBuffer.wrap(from, offset, length)); // DataStreamer writes each packet at once
+      if (packet.getSeqno() == DFSPacket.HEART_BEAT_SEQNO) {
+        for (ReplicaLink link : links) {
+          link.tell(0);
+        }
+        return;
+      }
+      acks.sending(packet);
       try (RdmaCopies copies = new RdmaCopies(from, offset, length)) {
         for (ReplicaLink link : links) {
-          link.send(copies::writeTo, last);
+          link.send(copies::writeTo, packet.isLastPacketInBlock());
         }
       }
     }
@@ -174,13 +178,6 @@ final class ReplicaFan {
     public void close() {
       ReplicaFan.this.close();
     }
-  }
-
-  /** DataStreamer writes each packet at once. */
-  private static boolean isLastPacket(byte[] from, int offset, int length) throws IOException {
-    PacketHeader parsed = new PacketHeader();
-    parsed.readFields(ByteBuffer.wrap(from, offset, length));
-    return parsed.isLastPacketInBlock();
   }
 
   /** As often as it takes that no node hears nothing for much more than half as long as it has patience. */
@@ -224,7 +221,7 @@ final class ReplicaFan {
       }
       ByteArrayOutputStream next = new ByteArrayOutputStream();
       if (begun) {
-        nextAck().write(next);
+        acks.next().write(next);
       } else {
         begun = true;
         response().writeDelimitedTo(next);
@@ -262,59 +259,5 @@ final class ReplicaFan {
       beats.start();
     }
     return last.toBuilder().setFirstBadLink("").build();
-  }
-
-  private synchronized PipelineAck nextAck() throws IOException {
-    for (;;) {
-      if (closed) {
-        throw new ClosedChannelException();
-      }
-      boolean whole = true;
-      for (int i = 0; i < links.length; i++) {
-        PipelineAck ack = links[i].peek();
-        if (ack != null && ack.getOOBStatus() != null) {
-          links[i].remove();
-          return only(i, PipelineAck.UNKOWN_SEQNO, ack.getHeaderFlag(0));
-        }
-        if (ack == null && links[i].failure() != null) {
-          DFSClient.LOG.warn("Lost the connection to " + links[i].node, links[i].failure());
-          return only(i, PipelineAck.UNKOWN_SEQNO, PipelineAck.combineHeader(ECN.DISABLED, Status.ERROR));
-        }
-        whole &= ack != null;
-      }
-      if (whole) {
-        return together();
-      }
-      try {
-        wait();
-      } catch (InterruptedException e) {
-        Thread.currentThread().interrupt();
-        throw new InterruptedIOException("Interrupted while waiting for acknowledgements");
-      }
-    }
-  }
-
-  /** Says something of one node, and nothing of the others. */
-  private PipelineAck only(int node, long seqno, int header) {
-    int[] headers = new int[links.length];
-    Arrays.fill(headers, PipelineAck.combineHeader(ECN.DISABLED, Status.SUCCESS));
-    headers[node] = header;
-    return new PipelineAck(seqno, headers);
-  }
-
-  /** The next acknowledgement of each. */
-  private PipelineAck together() throws IOException {
-    int[] headers = new int[links.length];
-    long seqno = links[0].peek().getSeqno();
-    for (int i = 0; i < links.length; i++) {
-      PipelineAck ack = links[i].peek();
-      if (ack.getSeqno() != seqno || ack.getNumOfReplies() != 1) {
-        DFSClient.LOG.warn(links[i].node + " acknowledges " + ack + " where " + seqno + " is next");
-        return only(i, PipelineAck.UNKOWN_SEQNO, PipelineAck.combineHeader(ECN.DISABLED, Status.ERROR));
-      }
-      headers[i] = ack.getHeaderFlag(0);
-      links[i].remove();
-    }
-    return new PipelineAck(seqno, headers);
   }
 }

@@ -30,8 +30,6 @@ import org.apache.hadoop.security.token.Token;
 final class ReplicaLink {
   /** More than this many that nobody waits for are no answers to packets. */
   private static final int ACKS = 16_384;
-  private static final byte[] HEARTBEAT =
-      new PacketHeader(Integer.BYTES, 0, DFSPacket.HEART_BEAT_SEQNO, false, 0, false).getBytes();
 
   /** Something to be sent. */
   interface Message {
@@ -49,6 +47,10 @@ final class ReplicaLink {
   /** Held as long as a packet is sent, which another one must not be put into. */
   private final ReentrantLock sending = new ReentrantLock();
   private volatile long lastSent = System.nanoTime();
+  /** Heartbeats that were sent; of the thread that sends. */
+  private long beats;
+  /** Heartbeats that were acknowledged; of the monitor. */
+  private long beatsAcked;
   /** The node takes the next bytes for another request. */
   private boolean ended;
 
@@ -112,15 +114,39 @@ final class ReplicaLink {
       return;
     }
     try {
-      if (!ended && failure() == null) {
-        out.write(HEARTBEAT);
-        out.flush();
-        lastSent = System.nanoTime();
-      }
+      beat(0);
     } catch (IOException e) {
       fail(e);
     } finally {
       sending.unlock();
+    }
+  }
+
+  /**
+   * Tells the node by a heartbeat how many bytes of the block every replica has, which makes them visible.
+   *
+   * @return how many heartbeats it was sent with this one
+   * @throws IOException if this thread is wanted elsewhere; that the node can't be told is told by the responses
+   */
+  long tell(long length) throws IOException {
+    sending.lock();
+    try {
+      beat(length);
+      return beats;
+    } catch (IOException e) {
+      failUnlessInterrupted(e);
+      return beats;
+    } finally {
+      sending.unlock();
+    }
+  }
+
+  private void beat(long length) throws IOException {
+    if (!ended && failure() == null) {
+      beats++;
+      out.write(new PacketHeader(Integer.BYTES, length, DFSPacket.HEART_BEAT_SEQNO, false, 0, false).getBytes());
+      out.flush();
+      lastSent = System.nanoTime();
     }
   }
 
@@ -145,10 +171,12 @@ final class ReplicaLink {
       for (;;) {
         PipelineAck ack = new PipelineAck();
         ack.readFields(in);
-        if (ack.getSeqno() == DFSPacket.HEART_BEAT_SEQNO && ack.isSuccess()) {
-          continue; // each node has been sent as many as it took, and nobody waits for these
-        }
         synchronized (monitor) {
+          if (ack.getSeqno() == DFSPacket.HEART_BEAT_SEQNO && ack.isSuccess()) {
+            beatsAcked++;
+            monitor.notifyAll();
+            continue;
+          }
           if (acks.size() == ACKS) {
             throw new IOException(node + " acknowledges more than it was sent");
           }
@@ -162,6 +190,11 @@ final class ReplicaLink {
   }
 
   // Under the monitor.
+
+  /** Heartbeats that the node has acknowledged. */
+  long beatsAcked() {
+    return beatsAcked;
+  }
 
   /** The next acknowledgement, or null. */
   PipelineAck peek() {
