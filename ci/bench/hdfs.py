@@ -27,6 +27,7 @@ ENGINE = ("dfs.rdma.enabled=true", "dfs.rdma.required=true")
 TARGETS = {
     ("latency", "write"): 1 / 0.6,
     ("latency", "random"): 2.0,
+    ("rate", "small files"): 3.0,
     ("throughput", "dfsio write"): 2.06,
     ("throughput", "dfsio read"): 1.5,
     ("time", "dfsio write"): 1 / 0.8,
@@ -108,6 +109,9 @@ def figures_of(samples):
         if name == "random":
             figures["latency", "random"] = ("ms", "lower", values["mean"])
             figures["latency p99", "random"] = ("ms", "lower", values["p99"])
+        elif name == "small":
+            figures["rate", "small files"] = ("files/s", "higher", 1000 / values["mean"])
+            figures["latency p99", "small files"] = ("ms", "lower", values["p99"])
         elif clients == 1 and "mb_s" not in values:
             figures["latency", name] = ("ms", "lower", values["mean"])
         else:

@@ -12,19 +12,22 @@ class FiguresTest(unittest.TestCase):
             [
                 {"measure": "write", "clients": 1, "values": {"mean": 900.0, "p50": 900.0}},
                 {"measure": "random", "clients": 1, "values": {"mean": 0.4, "p99": 1.5}},
+                {"measure": "small", "clients": 1, "values": {"mean": 8.0, "p99": 20.0}},
                 {"measure": "writers", "clients": 64, "values": dict(many, mb_s=120.0)},
                 {"measure": "writers", "clients": 1, "values": dict(many, mb_s=80.0)},
             ]
         )
         self.assertEqual(figures["latency", "write"], ("ms", "lower", 900.0))
         self.assertEqual(figures["latency p99", "random"], ("ms", "lower", 1.5))
+        self.assertEqual(figures["rate", "small files"], ("files/s", "higher", 125.0))
+        self.assertEqual(figures["latency p99", "small files"], ("ms", "lower", 20.0))
         self.assertEqual(figures["throughput", "64 writers"], ("MB/s", "higher", 120.0))
         self.assertEqual(figures["latency p99", "64 writers"], ("ms", "lower", 60.0))
         self.assertEqual(figures["throughput", "1 writers"], ("MB/s", "higher", 80.0))
 
     def test_what_is_asked_for_is_measured(self):
         cases = {case for _, case in hdfs.TARGETS}
-        parts = {"write", "random", "dfsio write", "dfsio read", "DataNodes", "clients", "64 writers"}
+        parts = {"write", "random", "small files", "dfsio write", "dfsio read", "DataNodes", "clients", "64 writers"}
         self.assertEqual(cases, parts | {"engine of a DataNode"})
 
     def test_the_engine_holds_what_its_counters_say(self):

@@ -31,19 +31,23 @@ import picocli.CommandLine.Spec;
 /** {@code howdah bench hdfs}: what a client of the cluster in the configuration sees of its HDFS. */
 @Command(name = "hdfs", sortOptions = false, abbreviateSynopsis = true,
     description = "Measures HDFS of the cluster that HADOOP_CONF_DIR names: latency of sequential writes and reads and "
-        + "of random reads, throughput of many clients.")
+        + "of random reads and small files, throughput of many clients.")
 public final class HdfsBench implements Callable<Integer> {
   private static final List<String> ONE_CLIENT = Arrays.asList("write", "read", "random");
+  /** As nnbench's. */
+  private static final int SMALL_BYTES = 10;
   private static final List<String> MANY_CLIENTS = Arrays.asList("writers", "readers");
   /** Bytes of heap that a client takes at most, the packets that it has under way, and all that are not clients'. */
   private static final long CLIENT_HEAP = 8L << 20;
   private static final long OTHER_HEAP = 64L << 20;
-  private static final List<String> MEASURES = Arrays.asList("write", "read", "random", "writers", "readers");
+  private static final List<String> MEASURES =
+      Arrays.asList("write", "read", "random", "small", "writers", "readers");
 
   @Spec private CommandSpec spec;
 
-  @Option(names = "--measure", split = ",", paramLabel = "WHAT", defaultValue = "write,read,random,writers,readers",
-      description = "write, read, random (one client), writers, readers (--clients) (default: all).")
+  @Option(names = "--measure", split = ",", paramLabel = "WHAT",
+      defaultValue = "write,read,random,small,writers,readers",
+      description = "write, read, random, small (one client), writers, readers (--clients) (default: all).")
   private List<String> measures;
 
   @Option(names = "--size", defaultValue = "256m", description = "Bytes of the one client's file (default: 256m).")
@@ -71,8 +75,12 @@ public final class HdfsBench implements Callable<Integer> {
   @Option(names = "--random", defaultValue = "2000", description = "Random reads (default: 2000).")
   private int random;
 
+  @Option(names = "--small", defaultValue = "200", paramLabel = "FILES",
+      description = "Files of 10 bytes that the one client makes, one after the other (default: 200).")
+  private int small;
+
   @Option(names = "--settle", defaultValue = "5", paramLabel = "SECONDS",
-      description = "How long the one client writes and reads, and then reads at random, before that counts: the JVMs "
+      description = "How long the one client does each before it counts: the JVMs "
           + "of cluster and client compile meanwhile (default: 5).")
   private int settle;
 
@@ -105,6 +113,9 @@ public final class HdfsBench implements Callable<Integer> {
       blockSize = block == null ? files.getDefaultBlockSize(home) : bytes("--block", block);
       try {
         one(files);
+        if (measures.contains("small")) {
+          addSmall(files);
+        }
         for (int count : clients) {
           many(count);
         }
@@ -128,9 +139,10 @@ public final class HdfsBench implements Callable<Integer> {
         throw new ParameterException(spec.commandLine(), "--measure " + measure + ": one of " + MEASURES);
       }
     }
-    if (random < 1 || settle < 0 || replication < 1 || clients.stream().anyMatch(count -> count < 1 || count > 1024)) {
+    if (random < 1 || small < 1 || settle < 0 || replication < 1
+        || clients.stream().anyMatch(count -> count < 1 || count > 1024)) {
       throw new ParameterException(spec.commandLine(),
-          "--random is from 1 on, --settle from 0, --replication from 1, --clients from 1 to 1024");
+          "--random and --small are from 1 on, --settle from 0, --replication from 1, --clients from 1 to 1024");
     }
     if (!Collections.disjoint(measures, MANY_CLIENTS)) {
       String lack = lackOfHeap(Collections.max(clients), Runtime.getRuntime().maxMemory());
@@ -206,6 +218,19 @@ public final class HdfsBench implements Callable<Integer> {
     }
     long counts = System.nanoTime();
     samples.add(HdfsSample.latency("random", 1, counts, load.readRandom(path, length, size, random)));
+  }
+
+  private void addSmall(FileSystem files) throws IOException {
+    Path path = new Path(folder, "small");
+    HdfsLoad load = load(files);
+    long begin = System.nanoTime();
+    while (!settled(begin)) {
+      load.writeMany(path, small, SMALL_BYTES, replication, blockSize);
+    }
+    long counts = System.nanoTime();
+    long[] times = load.writeMany(path, small, SMALL_BYTES, replication, blockSize);
+    samples.add(HdfsSample.latency("small", 1, counts, times));
+    files.delete(path, true);
   }
 
   private HdfsLoad load(FileSystem files) {

@@ -49,6 +49,15 @@ final class HdfsLoad {
     return System.nanoTime() - start;
   }
 
+  /** Writes files of a folder, one after the other. @return nanoseconds of each */
+  long[] writeMany(Path folder, int count, int size, short replication, long blockSize) throws IOException {
+    long[] times = new long[count];
+    for (int i = 0; i < count; i++) {
+      times[i] = write(new Path(folder, "file-" + i), size, replication, blockSize);
+    }
+    return times;
+  }
+
   /** Reads a file from begin to end. @return nanoseconds from open to the end */
   long read(Path path, long size) throws IOException {
     long start = System.nanoTime();
