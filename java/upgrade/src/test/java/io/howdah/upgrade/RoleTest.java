@@ -18,7 +18,7 @@ class RoleTest {
       "org.apache.hadoop.hdfs.server.datanode.DataNode, DAEMON",
       "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager, DAEMON",
       "org.apache.hadoop.mapreduce.v2.hs.JobHistoryServer, DAEMON",
-      "io.howdah.hdfs.JobHistoryServer, DAEMON",
+      "io.howdah.mapreduce.JobHistoryServer, DAEMON",
       "org.apache.spark.deploy.worker.Worker --port 1, DAEMON",
       "org.apache.spark.deploy.history.HistoryServer, DAEMON",
       "org.apache.spark.deploy.SparkSubmit --class NameNode, COMMAND",

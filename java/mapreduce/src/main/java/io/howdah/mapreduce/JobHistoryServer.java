@@ -1,4 +1,4 @@
-package io.howdah.hdfs;
+package io.howdah.mapreduce;
 
 import java.io.IOException;
 import org.apache.commons.logging.Log;

@@ -1,4 +1,4 @@
-package io.howdah.hdfs;
+package io.howdah.mapreduce;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
