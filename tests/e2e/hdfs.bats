@@ -77,7 +77,7 @@ total() { for i in 1 2 3; do metric "$DIR" "datanode-$i" HowdahHdfs "$1"; done |
 }
 
 @test "clients and DataNodes that know nothing of the engine share a cluster with those that do" {
-    cluster start --dir "$DIR" --datanodes 2 --no-yarn -D dfs.rdma.enabled=true -D dfs.replication=2
+    cluster start --dir "$DIR" --datanodes 2 --no-yarn -D dfs.replication=2 # the engine is on by default
     file=$(data 5)
     stock hdfs dfs -put "$file" stock
     holds stock "$file"
@@ -100,6 +100,7 @@ total() { for i in 1 2 3; do metric "$DIR" "datanode-$i" HowdahHdfs "$1"; done |
             with "$DIR" hdfs fsck /user/"$(id -un)"/mixed | grep -q 'Average block replication:[[:space:]]*2'
     }
     wait_until 180 mixed
+    run ! grep 'DataXceiver error processing unknown' "$BATS_TEST_TMPDIR/stock-datanode.log"
     kill "$OTHER"
     wait "$OTHER" || true # its status is the signal's
 }
@@ -121,8 +122,13 @@ total() { for i in 1 2 3; do metric "$DIR" "datanode-$i" HowdahHdfs "$1"; done |
         [ "$status" -ne 0 ]
         [[ $output == *'has to go over the engine'* ]]
     done
-    # Without the option a client of ours is as one of theirs.
-    [ "$(with "$DIR" hdfs dfs -cat fell-back)" = 'on stock' ]
+    # By default a client of ours tries, and says nothing of it.
+    run --separate-stderr with "$DIR" hdfs dfs -cat fell-back
+    echo "$stderr"
+    [ "$output" = 'on stock' ]
+    [[ $stderr != *socket* && $stderr != *owdah* ]]
+    # What clients ask before a greeting is no error to the stock DataNode.
+    run ! grep -E 'ERROR|DataXceiver error' "$DIR/logs/datanode-1.log"
 }
 
 @test "distcp copies between a cluster of stock Hadoop and one with the engine, both ways" {

@@ -88,6 +88,15 @@ public final class Attempt {
   }
 
   /**
+   * Whether {@link #upgrade} would not greet: the engine is off or can't be used, or the server refused.
+   *
+   * @throws IOException if the engine is required and can't be used
+   */
+  public boolean isPlain() throws IOException {
+    return plain || address == null || !upgrade.isUsable() || connector.isRefused(server);
+  }
+
+  /**
    * Takes a connected socket, on which nothing was sent yet, to the engine if both ends can.
    *
    * @param timeoutMillis longest greeting; 0 for the engine's {@code connect.timeout}
@@ -107,7 +116,7 @@ public final class Attempt {
   private Step upgrade(Closeable tcp, InetSocketAddress local, long timeoutMillis, Greeter greeter)
       throws IOException {
     try {
-      if (plain || address == null || !upgrade.isUsable() || connector.isRefused(server)) {
+      if (isPlain()) {
         return socket();
       }
     } catch (IOException e) {

@@ -166,7 +166,7 @@ public final class Upgrade implements Closeable {
   }
 
   /** The engine's {@code connect.timeout} in force, in milliseconds. */
-  long greetingTimeout() throws BadOptionException {
+  public long greetingTimeout() throws BadOptionException {
     return CONNECT_TIMEOUT.parse(engine().option(EngineOption.CONNECT_TIMEOUT), CONNECT_TIMEOUT.key(), "the engine");
   }
 

@@ -25,8 +25,10 @@ final class PacketGrowth {
       return configured;
     }
     DatanodeInfo[] nodes = streamer.getNodes();
-    boolean plain = nodes != null && nodes.length > 0 && RdmaSocketFactory.isPlain(nodes[0].getXferAddr());
-    return plain ? configured : Math.max(configured, ((RdmaSocketFactory) sockets).packetSize());
+    RdmaSocketFactory factory = (RdmaSocketFactory) sockets;
+    boolean linked = nodes == null || nodes.length == 0 ? factory.wasLinked() // not connected yet
+        : RdmaSocketFactory.isLinked(nodes[0].getXferAddr());
+    return linked ? Math.max(configured, factory.packetSize()) : configured;
   }
 
   /**

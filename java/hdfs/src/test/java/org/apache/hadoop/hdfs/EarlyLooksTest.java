@@ -74,8 +74,8 @@ class EarlyLooksTest {
     Configuration conf = new Configuration();
     conf.setLong("dfs.blocksize", BLOCK);
     conf.setInt(DELAY, delayMillis);
+    conf.setBoolean("dfs.rdma.enabled", enabled);
     if (enabled) {
-      conf.setBoolean("dfs.rdma.enabled", true);
       conf.set("hadoop.rdma.transport", "shm");
     }
     return conf;

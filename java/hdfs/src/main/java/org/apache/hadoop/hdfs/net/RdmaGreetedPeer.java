@@ -1,6 +1,7 @@
 package org.apache.hadoop.hdfs.net;
 
-import io.howdah.engine.Greeting;
+import io.howdah.upgrade.Acceptor;
+import io.howdah.upgrade.FirstBytesInput;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
@@ -15,54 +16,19 @@ import org.apache.hadoop.net.unix.DomainSocket;
 
 /**
  * A connection on a DataNode's port that may begin with a greeting. If it does not, it is what it was, except that its
- * first byte was read once already.
+ * first bytes were read once already.
  */
 final class RdmaGreetedPeer implements Peer {
   private final RdmaPeerServer server;
   private final Peer tcp;
-  private final Input in;
+  private final FirstBytesInput in;
   /** Null if it has none, and so cannot go over the engine. */
   private final SocketChannel socket;
-
-  /** What was read before, then the rest. */
-  private static final class Input extends InputStream {
-    private final InputStream rest;
-    private ByteBuffer first = ByteBuffer.allocate(0);
-
-    Input(InputStream rest) {
-      this.rest = rest;
-    }
-
-    @Override
-    public int read() throws IOException {
-      return first.hasRemaining() ? first.get() & 0xff : rest.read();
-    }
-
-    @Override
-    public int read(byte[] to, int offset, int length) throws IOException {
-      if (!first.hasRemaining()) {
-        return rest.read(to, offset, length);
-      }
-      int n = Math.min(length, first.remaining());
-      first.get(to, offset, n);
-      return n;
-    }
-
-    @Override
-    public int available() throws IOException {
-      return first.remaining() + rest.available();
-    }
-
-    @Override
-    public void close() throws IOException {
-      rest.close();
-    }
-  }
 
   RdmaGreetedPeer(RdmaPeerServer server, Peer tcp) throws IOException {
     this.server = server;
     this.tcp = tcp;
-    this.in = new Input(tcp.getInputStream());
+    this.in = new FirstBytesInput(tcp.getInputStream());
     Channel channel = tcp.getInputStreamChannel();
     if (channel instanceof SocketInputStream) {
       channel = ((SocketInputStream) channel).getChannel();
@@ -70,20 +36,22 @@ final class RdmaGreetedPeer implements Peer {
     socket = channel instanceof SocketChannel ? (SocketChannel) channel : null;
   }
 
-  /** Waits for the first byte and answers a greeting. @return whether there is nothing else to do */
+  /** Waits for the first bytes and answers a greeting. @return whether there is nothing else to do */
   boolean greet(int timeout) throws IOException {
     if (socket != null) {
-      int b;
+      ByteBuffer first;
       tcp.setReadTimeout(timeout);
       try {
-        b = in.read();
+        first = first();
       } catch (InterruptedIOException e) { // as DataXceiver: nothing came in time
         return true;
       }
       tcp.setReadTimeout(0); // as it was
-      ByteBuffer first = ByteBuffer.wrap(new byte[] {(byte) b});
-      in.first = first;
-      if (b < 0 || Greeting.isPossible(first) && greeted(first, timeout)) {
+      if (!first.hasRemaining()) {
+        return true;
+      }
+      in.unread(first);
+      if (Acceptor.isPossible(first) && greeted(first, timeout)) {
         return true;
       }
     }
@@ -92,13 +60,32 @@ final class RdmaGreetedPeer implements Peer {
     return false;
   }
 
+  /** Reads what tells a greeting, and agrees to one if asked ({@link RdmaProbe}). @return nothing at the end */
+  private ByteBuffer first() throws IOException {
+    byte[] read = new byte[RdmaProbe.length()];
+    int n = Math.max(0, in.read(read, 0, 1)); // a greeting's other bytes are the engine's to read
+    while (n > 0 && RdmaProbe.isPrefix(read, n)) {
+      if (n == read.length) {
+        RdmaProbe.agree(tcp.getOutputStream());
+        n = Math.max(0, in.read(read, 0, 1));
+        break;
+      }
+      int more = in.read(read, n, read.length - n);
+      if (more < 0) {
+        break;
+      }
+      n += more;
+    }
+    return ByteBuffer.wrap(read, 0, n);
+  }
+
   private boolean greeted(ByteBuffer first, int timeout) {
     try {
       ByteBuffer unread = server.greet(this, socket, first, timeout);
       if (unread == null) {
         return true;
       }
-      in.first = unread;
+      in.unread(unread);
       return false;
     } catch (IOException e) {
       RdmaHdfs.LOG.info("Closing the connection from {}, whose greeting failed: {}", getRemoteAddressString(),

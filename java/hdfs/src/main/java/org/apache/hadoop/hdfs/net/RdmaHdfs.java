@@ -1,135 +1,94 @@
 package org.apache.hadoop.hdfs.net;
 
 import io.howdah.engine.Engine;
-import io.howdah.engine.EngineUnavailableException;
+import io.howdah.upgrade.Component;
+import io.howdah.upgrade.Connector;
+import io.howdah.upgrade.Options;
+import io.howdah.upgrade.Upgrade;
+import io.howdah.upgrade.hadoop.HadoopSettings;
 import java.io.IOException;
 import java.util.Collections;
-import java.util.List;
 import java.util.Map;
+import java.util.WeakHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.client.HdfsClientConfigKeys;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
-import org.apache.hadoop.ipc.RdmaFallbacks;
-import org.apache.hadoop.ipc.RdmaSettings;
 import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
-/** How a configuration wants block data to go over the engine, and the engine itself. Immutable. */
+/** How a configuration wants block data to go over the engine, and the way there. Thread-safe. */
 final class RdmaHdfs {
-  static final Logger LOG = LoggerFactory.getLogger("io.howdah.hdfs");
-  static final String ENABLED = "dfs.rdma.enabled";
-  static final String PACKET_SIZE = "dfs.rdma.packet.size";
-  private static final String PACKET = "dfs.rdma.packet.";
-  private static final int PACKET_SIZE_DEFAULT = 512 << 10;
-  /** Half of what a DataNode takes for a packet at all. */
-  private static final int PACKET_SIZE_MAX = 8 << 20;
+  static final Logger LOG = Component.HDFS.log();
+  /** Of daemons, which make a socket for each block from one configuration. */
+  private static final Map<Configuration, RdmaHdfs> OF_DAEMONS = Collections.synchronizedMap(new WeakHashMap<>());
 
-  /** With what an HiBD site may have for the storage modes: not ours to judge. */
-  private static final RdmaSettings SETTINGS = new RdmaSettings(LOG, "Block data", "dfs.rdma.",
-      "dfs.rdma.hhh.", "dfs.rdma.lustre.", "dfs.rdma.memory.", RdmaStages.PREFIX, PACKET);
-  /** DataNodes by "address:port". */
-  private static final RdmaFallbacks<String> FALLBACKS = new RdmaFallbacks<>(LOG);
-
-  private final boolean required;
-  private final long remember;
+  private final Upgrade upgrade;
+  private final Connector connector;
   private final int writeTimeout;
   private final int packetSize;
-  private final Engine engine;
+  private volatile boolean linked = true;
 
   private RdmaHdfs(Configuration conf) throws IOException {
-    required = SETTINGS.isRequired(conf);
-    remember = SETTINGS.remember(conf);
+    upgrade = Upgrade.of(Component.HDFS, new HadoopSettings(conf)).metrics(RdmaMetrics.counters());
+    connector = upgrade.connector();
     writeTimeout = conf.getInt(HdfsClientConfigKeys.DFS_DATANODE_SOCKET_WRITE_TIMEOUT_KEY,
         HdfsConstants.WRITE_TIMEOUT);
-    packetSize = packetSize(conf);
-    engine = SETTINGS.engine(conf);
+    packetSize = upgrade.get(Options.HDFS_PACKET_SIZE).intValue();
   }
 
   /**
    * Reads a configuration.
    *
-   * @return null if block data is to use sockets only
-   * @throws IOException for values that are not valid, or if the engine is required and can't be used
+   * @throws IOException for values that are not valid
    */
   static RdmaHdfs of(Configuration conf) throws IOException {
-    if (!SETTINGS.isEnabled(conf)) {
-      return null;
-    }
-    try {
-      return new RdmaHdfs(conf);
-    } catch (EngineUnavailableException e) {
-      if (SETTINGS.isRequired(conf)) {
-        throw SETTINGS.unusable(conf, e);
-      }
-      sayOnce("", "Block data uses sockets: " + e.getMessage());
-      return null;
-    }
+    return new RdmaHdfs(conf);
   }
 
-  /** Looks for names that nobody knows. Goes through the whole configuration, so not for every connection. */
-  static void check(Configuration conf) throws IOException {
-    SETTINGS.check(conf);
-    refuseUnknown(conf, RdmaStages.PREFIX, RdmaStages.NAMES);
-    refuseUnknown(conf, PACKET, Collections.singletonList(PACKET_SIZE));
-  }
-
-  private static void refuseUnknown(Configuration conf, String prefix, List<String> names) throws IOException {
-    for (Map.Entry<String, String> entry : conf) {
-      if (entry.getKey().startsWith(prefix) && !names.contains(entry.getKey())) {
-        throw new IOException("there is no option " + entry.getKey() + "; there are " + names);
-      }
+  /** The same, read once for each configuration. */
+  static RdmaHdfs ofDaemon(Configuration conf) throws IOException {
+    RdmaHdfs known = OF_DAEMONS.get(conf);
+    if (known == null) {
+      known = new RdmaHdfs(new Configuration(conf)); // a copy, or the map would never let go of it
+      OF_DAEMONS.put(conf, known);
     }
+    return known;
   }
 
-  private static int packetSize(Configuration conf) throws IOException {
-    try {
-      long size = conf.getLongBytes(PACKET_SIZE, PACKET_SIZE_DEFAULT);
-      if (size >= 0 && size <= PACKET_SIZE_MAX) {
-        return (int) size;
-      }
-    } catch (IllegalArgumentException e) {
-      LOG.debug("{}={}", PACKET_SIZE, conf.get(PACKET_SIZE), e);
-    }
-    throw new IOException(PACKET_SIZE + "=" + conf.get(PACKET_SIZE) + ": bytes from 0 to " + PACKET_SIZE_MAX
-        + " are needed, as 512k");
+  Upgrade upgrade() {
+    return upgrade;
   }
 
+  Connector connector() {
+    return connector;
+  }
+
+  /** Whether block data is to use sockets only. */
+  boolean isOff() {
+    return upgrade.isOff();
+  }
+
+  /** The engine. {@link Upgrade#isUsable} was asked before. */
   Engine engine() {
-    return engine;
+    return upgrade.engine();
   }
 
-  /** Longest wait for room to send, in milliseconds, of those who cannot say: a socket has no such setting. */
+  /** Default write timeout of a socket, which has no such setting, in milliseconds. */
   int writeTimeout() {
     return writeTimeout;
+  }
+
+  /** Notes whether a connection goes over the engine. */
+  void settled(boolean isLinked) {
+    linked = isLinked;
+  }
+
+  /** Whether the last connection went over the engine; true before the first one. */
+  boolean wasLinked() {
+    return linked;
   }
 
   /** Bytes of a packet of a writer that fills them; 0: as over sockets. */
   int packetSize() {
     return packetSize;
-  }
-
-  // Fallback.
-
-  /** Whether to use the engine or fail. */
-  boolean isRequired() {
-    return required;
-  }
-
-  /** Whether this DataNode, "address:port", is known not to take our greeting. */
-  static boolean isPlain(String server) {
-    return FALLBACKS.isPlain(server);
-  }
-
-  void rememberPlain(String server) {
-    FALLBACKS.remember(server, remember);
-  }
-
-  static void forgetPlain() {
-    FALLBACKS.forget();
-  }
-
-  /** Logs a fallback, once for each DataNode and cause. */
-  static void sayOnce(String server, String text) {
-    FALLBACKS.sayOnce(server, text);
   }
 }

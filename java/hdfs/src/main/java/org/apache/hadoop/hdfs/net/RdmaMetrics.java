@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.net;
 
+import io.howdah.upgrade.UpgradeMetrics;
 import org.apache.hadoop.metrics2.annotation.Metric;
 import org.apache.hadoop.metrics2.annotation.Metrics;
 import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
@@ -52,6 +53,26 @@ public final class RdmaMetrics {
   RdmaMetrics() {
   }
 
+  /** What is told of connections, counted here. */
+  static UpgradeMetrics counters() {
+    return new UpgradeMetrics() {
+      @Override
+      public void clientFellBack() {
+        get().clientFallbacks.incr();
+      }
+
+      @Override
+      public void greeted() {
+        get().serverGreetings.incr();
+      }
+
+      @Override
+      public void greetingFailed() {
+        get().serverGreetingsFailed.incr();
+      }
+    };
+  }
+
   static synchronized RdmaMetrics get() {
     if (instance == null) {
       instance = DefaultMetricsSystem.instance().register(NAME, "Block data over the engine", new RdmaMetrics());
@@ -74,14 +95,6 @@ public final class RdmaMetrics {
   /** A block, or the rest of it after a recovery, goes to all replicas at once. */
   public static void countParallelBlock() {
     get().clientParallelBlocks.incr();
-  }
-
-  MutableCounterLong serverGreetings() {
-    return serverGreetings;
-  }
-
-  MutableCounterLong serverGreetingsFailed() {
-    return serverGreetingsFailed;
   }
 
   MutableCounterLong serverConnections() {

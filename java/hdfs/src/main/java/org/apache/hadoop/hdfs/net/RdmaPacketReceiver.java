@@ -19,6 +19,7 @@ import org.apache.hadoop.util.DataChecksum;
  */
 final class RdmaPacketReceiver extends PacketReceiver {
   private final RdmaInput in;
+  private final boolean beside;
   private final RdmaStages stages;
   private final Traffic traffic;
   private final MutableCounterLong inPlace = RdmaMetrics.get().serverPacketsInPlace();
@@ -30,13 +31,19 @@ final class RdmaPacketReceiver extends PacketReceiver {
   /** Who receives ahead, or null. */
   private RdmaStage stage;
 
-  RdmaPacketReceiver(RdmaInput in) {
+  RdmaPacketReceiver(RdmaInput in, boolean beside) {
     super(false);
     this.in = in;
+    this.beside = beside;
     this.stages = in.stages();
     this.traffic = in.writes();
     traffic.connection(); // a client or DataNode writes one block over each
     traffic.call(0);
+  }
+
+  /** Whether the replica is written beside others. */
+  boolean isBeside() {
+    return beside;
   }
 
   @Override

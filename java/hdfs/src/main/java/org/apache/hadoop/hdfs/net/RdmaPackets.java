@@ -12,6 +12,8 @@ import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.hdfs.protocol.datatransfer.PacketReceiver;
+import org.apache.hadoop.hdfs.protocol.datatransfer.PipelineAck;
+import org.apache.hadoop.hdfs.server.datanode.CachingStrategy;
 import org.apache.hadoop.util.DataChecksum;
 
 /**
@@ -50,10 +52,27 @@ public final class RdmaPackets {
     return ((RdmaOutput) out).hold();
   }
 
-  /** Receives a block's packets. */
-  public static PacketReceiver receiver(DataInputStream in) {
-    return in instanceof RdmaDataInput ? new RdmaPacketReceiver(((RdmaDataInput) in).stream())
-        : new PacketReceiver(false);
+  /** Receives a block's packets. @param strategy of the request to write it */
+  public static PacketReceiver receiver(DataInputStream in, CachingStrategy strategy) {
+    boolean beside = ReplicaLength.isMarked(strategy);
+    if (in instanceof RdmaDataInput) {
+      return new RdmaPacketReceiver(((RdmaDataInput) in).stream(), beside);
+    }
+    return beside ? new BesideReceiver() : new PacketReceiver(false);
+  }
+
+  /** Of a replica that is written beside others, and not over a stream itself. */
+  private static final class BesideReceiver extends PacketReceiver {
+    BesideReceiver() {
+      super(false);
+    }
+  }
+
+  /** Whether a packet that is acknowledged makes the bytes up to its end visible ({@link ReplicaLength}). */
+  public static boolean isShown(PacketReceiver receiver, PipelineAck ack) {
+    boolean beside = receiver instanceof BesideReceiver
+        || receiver instanceof RdmaPacketReceiver && ((RdmaPacketReceiver) receiver).isBeside();
+    return ReplicaLength.isShown(beside, ack);
   }
 
   /** Verifies a packet's checksums, if that was not done before. */

@@ -1,19 +1,20 @@
 package org.apache.hadoop.hdfs.net;
 
-import io.howdah.engine.Engine;
 import io.howdah.engine.EngineStream;
 import io.howdah.engine.EventHandler;
 import io.howdah.engine.EventQueue;
 import io.howdah.engine.Greeting;
-import io.howdah.engine.Link;
 import io.howdah.engine.Service;
+import io.howdah.upgrade.Acceptor;
+import io.howdah.upgrade.Failures;
+import io.howdah.upgrade.Pairing;
+import io.howdah.upgrade.Upgrade;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.AsynchronousCloseException;
 import java.nio.channels.ClosedByInterruptException;
 import java.nio.channels.SocketChannel;
 import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IOUtils;
 
@@ -21,9 +22,8 @@ import org.apache.hadoop.io.IOUtils;
  * Accepts what comes to a DataNode: connections on its port, and streams over the links of those who greeted there. A
  * connection that is greeted on ends with the greeting; its streams are peers like any other.
  */
-public final class RdmaPeerServer implements PeerServer, EventHandler {
+public final class RdmaPeerServer implements PeerServer, EventHandler, Pairing.Pairs<RdmaPeerServer.Guest> {
   private static final int WAITING = 1024;
-  private static final AtomicInteger SERVERS = new AtomicInteger();
   /** How often what waits for a greeting's end is looked through, in milliseconds. */
   private static final int HOUSEKEEPING = 1000;
 
@@ -35,35 +35,41 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
   private final Thread poller;
   /** Null if they are not enabled. */
   private final RdmaStages stages;
-  private final RdmaGuests guests = new RdmaGuests();
+  /** Links by where they were greeted from: that holds for all of a link's streams. */
+  private final Pairing<Guest> guests;
+  private final Acceptor greetings;
   /** Peers, and what accepting threw. */
   private final LinkedBlockingQueue<Object> ready = new LinkedBlockingQueue<>(WAITING);
   private boolean started;
   private volatile boolean closed;
 
+  /** A client's address and the one that it came to, as of the socket that it greeted over. Immutable. */
+  static final class Guest {
+    final String remote;
+    final String local;
+
+    Guest(Peer connection) {
+      remote = connection.getRemoteAddressString();
+      local = connection.getLocalAddressString();
+    }
+  }
+
   private RdmaPeerServer(RdmaHdfs rdma, RdmaStages stages, PeerServer tcp, int port) throws IOException {
     this.rdma = rdma;
     this.stages = stages;
     this.tcp = tcp;
-    Engine engine = rdma.engine();
-    events = engine.newQueue();
-    service = offer(engine, port);
-    // Made here and not by whoever accepts: DataNode counts the threads of that one's group as transfers.
-    acceptor = thread(this::acceptConnections, "DataNode connections on " + port);
-    poller = thread(this::acceptStreams, "DataNode streams on " + port);
-  }
-
-  /**
-   * Clients are told the name as they greet. It is no other server's, be it on another address or a DataNode that had
-   * the port before: a stream would wait there for a greeting that was another's.
-   */
-  private Service offer(Engine engine, int port) throws IOException {
+    guests = Pairing.byLink(rdma.upgrade(), this);
+    events = rdma.engine().newQueue();
     try {
-      return engine.listen("hadoop.hdfs." + port + "." + SERVERS.incrementAndGet(), events, this);
+      service = rdma.engine().listen(Acceptor.newService("hadoop.hdfs." + port), events, this);
     } catch (IOException e) {
       events.close();
       throw e;
     }
+    greetings = new Acceptor(rdma.upgrade(), service.name(), "DataNode greetings on " + port);
+    // Made here and not by whoever accepts: DataNode counts the threads of that one's group as transfers.
+    acceptor = thread(this::acceptConnections, "DataNode connections on " + port);
+    poller = thread(this::acceptStreams, "DataNode streams on " + port);
   }
 
   private static Thread thread(Runnable work, String name) {
@@ -77,16 +83,31 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
    *
    * @param tcp its own
    * @param port where that listens
-   * @return the given one if the engine is not enabled
+   * @return the given one if the engine is switched off, or if it can't be used and need not be
    * @throws IOException if the configuration is not valid, or the engine is required and can't be used
    */
   public static PeerServer of(Configuration conf, PeerServer tcp, int port) throws IOException {
-    RdmaHdfs rdma = RdmaHdfs.of(conf);
-    if (rdma == null) {
+    RdmaHdfs rdma = RdmaHdfs.ofDaemon(conf);
+    if (rdma.isOff()) {
       return tcp;
     }
-    RdmaHdfs.check(conf);
-    return new RdmaPeerServer(rdma, RdmaStages.of(conf), tcp, port);
+    Upgrade upgrade = rdma.upgrade();
+    upgrade.checkNames();
+    RdmaStages stages = RdmaStages.of(upgrade);
+    if (!upgrade.isUsable()) {
+      return tcp;
+    }
+    try {
+      return new RdmaPeerServer(rdma, stages, tcp, port);
+    } catch (IOException | RuntimeException | LinkageError | OutOfMemoryError e) {
+      String cause = Failures.text(e);
+      if (upgrade.isRequired()) {
+        throw e;
+      }
+      String address = tcp.getListeningString();
+      upgrade.fellBack(address, "The DataNode at " + address + " uses sockets", cause);
+      return tcp;
+    }
   }
 
   /**
@@ -166,19 +187,12 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
 
   @Override
   public void accepted(EngineStream stream, Service of) throws IOException {
-    try {
-      RdmaGuests.Guest guest = guests.match(stream);
-      if (guest != null) {
-        admit(stream, guest);
-      }
-    } catch (IOException e) {
-      RdmaHdfs.LOG.info("A stream was lost before it was served: {}", e.toString());
-      stream.close();
-    }
+    guests.accepted(stream);
   }
 
   /** A stream has an address, and is a peer now. */
-  private void admit(EngineStream stream, RdmaGuests.Guest guest) throws IOException {
+  @Override
+  public void paired(EngineStream stream, Guest guest) throws IOException {
     RdmaPeer peer = new RdmaPeer(rdma, stream, guest.remote, guest.local, () -> { });
     peer.setStages(stages);
     if (closed || !ready.offer(peer)) {
@@ -192,6 +206,11 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
     }
   }
 
+  @Override
+  public void abandoned(Guest guest, String cause) {
+    RdmaHdfs.LOG.debug("Nothing comes from {} any more: {}", guest.remote, cause);
+  }
+
   // Greetings.
 
   /**
@@ -202,25 +221,12 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
    * @return what the client has sent beyond it; null if it goes on over a link
    */
   ByteBuffer greet(Peer connection, SocketChannel socket, ByteBuffer first, int timeout) throws IOException {
-    RdmaMetrics.get().serverGreetings().incr();
-    Greeting greeting;
-    try {
-      greeting = rdma.engine().accept(socket, first, timeout, service.name());
-    } catch (IOException e) {
-      RdmaMetrics.get().serverGreetingsFailed().incr();
-      throw e;
-    }
+    Greeting greeting = greetings.answerNow(socket, first, timeout);
     if (!greeting.isLinked()) {
-      RdmaMetrics.get().serverGreetingsFailed().incr();
-      RdmaHdfs.LOG.info("{} goes on over its socket: {}", connection.getRemoteAddressString(), greeting.reason());
+      rdma.upgrade().note(connection.getRemoteAddressString() + " goes on over its socket: " + greeting.reason());
       return greeting.unread();
     }
-    RdmaGuests.Guest guest = new RdmaGuests.Guest(connection.getRemoteAddressString(),
-        connection.getLocalAddressString());
-    Link link = greeting.link();
-    for (EngineStream stream : guests.arrive(link, guest)) {
-      admit(stream, guest);
-    }
+    guests.greeted(greeting.link(), new Guest(connection));
     events.wakeup(); // there is something to keep house for
     return null;
   }
@@ -248,6 +254,7 @@ public final class RdmaPeerServer implements PeerServer, EventHandler {
       }
       closed = true;
     }
+    greetings.close();
     service.close();
     events.close();
     if (stages != null) {

@@ -1,8 +1,7 @@
 package org.apache.hadoop.hdfs.net;
 
-import io.howdah.engine.EngineClosedException;
-import io.howdah.engine.Greeting;
-import io.howdah.engine.Link;
+import io.howdah.upgrade.Attempt;
+import io.howdah.upgrade.Linked;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
@@ -13,38 +12,24 @@ import java.net.SocketAddress;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.nio.channels.SocketChannel;
-import java.util.Map;
-import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.IOUtils;
 import org.apache.hadoop.net.NetUtils;
 
 /**
- * A socket to a DataNode that connects over the engine if both ends can, and is an ordinary one if not. So whoever
- * makes sockets for block data (DFSClient's factory, DataNode, Balancer) makes these, and nobody else has to know.
+ * A socket to a DataNode that goes over the engine if both ends can, and is an ordinary one if not. Which it is turns
+ * out in {@link #connect}; from then on it stands for the one or the other. So it is enough that sockets for block data
+ * are made here (DFSClient's factory, DataNode, Balancer).
  *
  * <p>The first connection to a DataNode greets on its ordinary port. As long as the link lives, later ones open a
  * stream on it, which costs no round trip.
  */
 public final class RdmaSocket extends Socket {
-  private static final int GREETINGS = 3;
-  private static final int ADDRESSES_REMEMBERED = 10_000;
-
-  /** DataNodes that we have greeted, by address. */
-  private static final Map<String, Greeted> GREETED = new ConcurrentHashMap<>();
-
-  /** What is known of a DataNode since we greeted it. */
-  private static final class Greeted {
-    /** Our address towards it. */
-    final InetSocketAddress from;
-    final String service;
-
-    Greeted(InetSocketAddress from, String service) {
-      this.from = from;
-      this.service = service;
-    }
-  }
+  private static final int ADDRESSES_MOST = 10_000;
+  /** DataNodes, "address:port", to which the last connection went over the engine. */
+  private static final Set<String> LINKED = ConcurrentHashMap.newKeySet();
 
   /** Where ordinary sockets come from. */
   interface Maker {
@@ -59,9 +44,7 @@ public final class RdmaSocket extends Socket {
   private int soTimeout;
   private boolean closed;
   /** Set by connecting over the engine. */
-  private volatile RdmaPeer peer;
-  private InetSocketAddress remote;
-  private InetSocketAddress local;
+  private volatile RdmaStreamSocket stream;
 
   RdmaSocket(RdmaHdfs rdma, Maker maker) {
     this.rdma = rdma;
@@ -69,20 +52,25 @@ public final class RdmaSocket extends Socket {
   }
 
   /**
-   * Makes a socket as DataNode does: an ordinary one if the engine is not enabled.
+   * Makes a socket as DataNode does: an ordinary one if the engine is switched off.
    *
    * @param hasChannel whether an ordinary one is to have a channel
-   * @throws IOException if the configuration is not valid, or the engine is required and can't be used
+   * @throws IOException if the configuration is not valid
    */
   public static Socket create(Configuration conf, boolean hasChannel) throws IOException {
     Maker maker = hasChannel ? () -> SocketChannel.open().socket() : Socket::new;
-    RdmaHdfs rdma = RdmaHdfs.of(conf);
-    return rdma == null ? maker.make() : new RdmaSocket(rdma, maker);
+    RdmaHdfs rdma = RdmaHdfs.ofDaemon(conf);
+    return rdma.isOff() ? maker.make() : new RdmaSocket(rdma, maker);
+  }
+
+  /** Whether the last connection to this DataNode, "address:port", went over the engine. */
+  static boolean isLinked(String server) {
+    return LINKED.contains(server);
   }
 
   /** The stream, or null if this is an ordinary socket. */
   RdmaPeer peer() {
-    return peer;
+    return stream == null ? null : stream.peer();
   }
 
   // Connecting.
@@ -94,115 +82,89 @@ public final class RdmaSocket extends Socket {
 
   @Override
   public void connect(SocketAddress endpoint, int timeout) throws IOException {
-    if (peer != null || isClosed()) {
-      throw new SocketException(peer != null ? "already connected" : "Socket is closed");
+    if (stream != null || isClosed()) {
+      throw new SocketException(stream != null ? "already connected" : "Socket is closed");
     }
     InetSocketAddress server = (InetSocketAddress) endpoint;
     if (server.isUnresolved()) {
       NetUtils.connect(tcp(), server, timeout); // says so in its own way
       return;
     }
-    String name = server.getAddress().getHostAddress() + ":" + server.getPort();
-    if (!rdma.isRequired() && RdmaHdfs.isPlain(name)) {
-      RdmaMetrics.get().clientFallbacks().incr();
+    Attempt attempt = rdma.connector().attempt(server);
+    Attempt.Step step = bound == null && attempt.reuse() ? Attempt.Step.LINKED : Attempt.Step.AGAIN;
+    while (step == Attempt.Step.AGAIN) {
       NetUtils.connect(tcp(), server, timeout);
-      return;
-    }
-    for (int i = 1;; i++) {
-      try {
-        if (bound != null || !openOnKnownLink(server, name)) {
-          NetUtils.connect(tcp(), server, timeout);
-          greet(server, name, timeout);
-        }
-        return;
-      } catch (EngineClosedException e) { // the link was retired meanwhile
+      step = isWilling(attempt, server, timeout) ? attempt.upgrade(tcp(), timeout) : Attempt.Step.AGAIN;
+      if (step == Attempt.Step.AGAIN) {
         renew();
-        if (i == GREETINGS) {
-          throw new SocketException("the link to " + server + " was retired " + i + " times: " + e.getMessage());
-        }
       }
     }
+    settle(server, step == Attempt.Step.LINKED ? attempt.linked() : null);
   }
 
-  private boolean openOnKnownLink(InetSocketAddress server, String name) throws IOException {
-    Greeted greeted = GREETED.get(name);
-    Optional<Link> known = greeted == null ? Optional.empty() : rdma.engine().findLink(name);
-    if (!known.isPresent()) {
-      return false;
+  /**
+   * Asks the DataNode whether it takes greetings, unless it is not to be greeted anyhow.
+   *
+   * @return false if the connection can't be used any more
+   * @throws IOException if it must go over the engine and can't
+   */
+  private boolean isWilling(Attempt attempt, InetSocketAddress server, int timeout) throws IOException {
+    if (attempt.isPlain()) {
+      return true;
     }
-    try (Link link = known.get()) {
-      open(link, server, name, greeted);
-    }
-    return true;
-  }
-
-  private void greet(InetSocketAddress server, String name, int timeout) throws IOException {
-    InetSocketAddress from = (InetSocketAddress) tcp.getLocalSocketAddress();
-    Greeting greeting;
+    long own = rdma.upgrade().greetingTimeout();
+    long limit = timeout > 0 ? Math.min(timeout, own) : own;
     try {
-      greeting = rdma.engine().connect(tcp, name, timeout);
-    } catch (EngineClosedException | SocketTimeoutException e) { // who says nothing at all is not stock's, but hung
-      throw e;
-    } catch (IOException e) { // a DataNode that knows nothing of us, and says so by hanging up
-      hungUp(server, name, timeout, e);
-      return;
+      if (!RdmaProbe.ask(tcp(), (int) limit)) {
+        attempt.refuse("it is no DataNode of Howdah, or has the engine switched off");
+      }
+      return true;
+    } catch (SocketTimeoutException e) {
+      attempt.refuse("it did not say in time whether it takes greetings");
+    } catch (IOException e) {
+      requireOpen();
+      RdmaHdfs.LOG.debug("No answer of {}", server, e);
+      attempt.refuse("it hung up on the question whether it takes greetings");
     }
-    if (!greeting.isLinked()) {
-      fellBack(server, greeting.reason());
-      return;
-    }
-    if (GREETED.size() >= ADDRESSES_REMEMBERED) {
-      GREETED.clear();
-    }
-    Greeted greeted = new Greeted(from, greeting.service());
-    GREETED.put(name, greeted);
-    try (Link link = greeting.link()) {
-      open(link, server, name, greeted);
-    }
-    IOUtils.closeSocket(tcp); // the engine keeps what it needs of it
+    return false;
   }
 
-  private void open(Link link, InetSocketAddress server, String name, Greeted greeted) throws IOException {
-    // A process may outlive its DataNode, and another may have the address then: it is greeted the next time.
-    RdmaPeer opened = new RdmaPeer(rdma, link.open(greeted.service), server.toString(), greeted.from.toString(),
-        () -> GREETED.remove(name, greeted));
-    remote = server;
-    local = greeted.from;
-    opened.setReadTimeout(getSoTimeout());
-    opened.setWriteTimeout(rdma.writeTimeout());
+  private void requireOpen() throws SocketException {
+    if (isClosed()) {
+      throw new SocketException("Socket is closed");
+    }
+  }
+
+  private void settle(InetSocketAddress server, Linked linked) throws IOException {
+    String name = server.getAddress().getHostAddress() + ":" + server.getPort();
+    rdma.settled(linked != null);
+    if (linked == null) {
+      LINKED.remove(name);
+      return;
+    }
+    if (LINKED.size() >= ADDRESSES_MOST) {
+      LINKED.clear();
+    }
+    LINKED.add(name);
+    RdmaStreamSocket opened = new RdmaStreamSocket(rdma, linked);
+    opened.setSoTimeout(soTimeout);
     synchronized (this) {
       if (!closed) {
-        peer = opened;
+        stream = opened;
       }
     }
-    if (peer == null) {
+    renew(); // the engine keeps what it needs of the socket
+    if (stream == null) {
       opened.close();
       throw new SocketException("Socket is closed");
     }
     RdmaMetrics.get().clientConnections().incr();
   }
 
-  private void hungUp(InetSocketAddress server, String name, int timeout, IOException cause) throws IOException {
-    fellBack(server, cause.getMessage());
-    rdma.rememberPlain(name);
-    renew();
-    NetUtils.connect(tcp(), server, timeout);
-  }
-
-  private void fellBack(InetSocketAddress server, String cause) throws IOException {
-    if (rdma.isRequired()) {
-      throw new IOException("block data of " + server + " has to go over the engine and can't: " + cause);
-    }
-    RdmaMetrics.get().clientFallbacks().incr();
-    RdmaHdfs.sayOnce(server.toString(), "Block data of " + server + " goes over a socket: " + cause);
-  }
-
   // The ordinary socket.
 
   private synchronized Socket tcp() throws IOException {
-    if (closed) {
-      throw new SocketException("Socket is closed");
-    }
+    requireOpen();
     if (tcp == null) {
       tcp = maker.make();
       tcp.setSoTimeout(soTimeout);
@@ -220,10 +182,10 @@ public final class RdmaSocket extends Socket {
     }
   }
 
-  /** The ordinary socket for a setting that has a meaning there only; null if there is none to set. */
-  private Socket settable() throws SocketException {
-    if (peer != null) {
-      return null;
+  /** What this stands for. */
+  private Socket socket() throws SocketException {
+    if (stream != null) {
+      return stream;
     }
     try {
       return tcp();
@@ -232,6 +194,11 @@ public final class RdmaSocket extends Socket {
     } catch (IOException e) {
       throw (SocketException) new SocketException(e.getMessage()).initCause(e);
     }
+  }
+
+  /** What this stands for, or null if it is not connected. */
+  private Socket connected() {
+    return stream != null ? stream : tcp;
   }
 
   @Override
@@ -246,26 +213,25 @@ public final class RdmaSocket extends Socket {
   public SocketChannel getChannel() {
     Socket plain = tcp;
     // Not before it is connected: NetUtils would connect the channel, past us.
-    return peer != null || plain == null || !plain.isConnected() ? null : plain.getChannel();
+    return stream != null || plain == null || !plain.isConnected() ? null : plain.getChannel();
   }
 
   @Override
   public InputStream getInputStream() throws IOException {
-    return peer != null ? peer.getInputStream() : tcp().getInputStream();
+    return socket().getInputStream();
   }
 
   @Override
   public OutputStream getOutputStream() throws IOException {
-    return peer != null ? peer.getOutputStream() : tcp().getOutputStream();
+    return socket().getOutputStream();
   }
 
   @Override
   public void setSoTimeout(int millis) throws SocketException {
     soTimeout = millis;
-    if (peer != null) {
-      peer.setReadTimeout(millis);
-    } else if (tcp != null) {
-      tcp.setSoTimeout(millis);
+    Socket to = connected();
+    if (to != null) {
+      to.setSoTimeout(millis);
     }
   }
 
@@ -275,104 +241,96 @@ public final class RdmaSocket extends Socket {
   }
 
   @Override
-  public void setTcpNoDelay(boolean on) throws SocketException {
-    Socket plain = settable();
-    if (plain != null) {
-      plain.setTcpNoDelay(on);
-    }
+  public void setTcpNoDelay(boolean value) throws SocketException {
+    socket().setTcpNoDelay(value);
   }
 
   @Override
   public boolean getTcpNoDelay() throws SocketException {
-    Socket plain = settable();
-    return plain == null || plain.getTcpNoDelay();
+    return socket().getTcpNoDelay();
   }
 
   @Override
-  public void setKeepAlive(boolean on) throws SocketException {
-    Socket plain = settable();
-    if (plain != null) {
-      plain.setKeepAlive(on);
-    }
+  public void setKeepAlive(boolean value) throws SocketException {
+    socket().setKeepAlive(value);
   }
 
   @Override
   public boolean getKeepAlive() throws SocketException {
-    Socket plain = settable();
-    return plain == null || plain.getKeepAlive();
+    return socket().getKeepAlive();
   }
 
   @Override
-  public void setSendBufferSize(int size) throws SocketException {
-    Socket plain = settable();
-    if (plain != null) {
-      plain.setSendBufferSize(size);
-    }
+  public void setSendBufferSize(int value) throws SocketException {
+    socket().setSendBufferSize(value);
   }
 
   @Override
   public int getSendBufferSize() throws SocketException {
-    Socket plain = settable();
-    return plain == null ? peer.getReceiveBufferSize() : plain.getSendBufferSize();
+    return socket().getSendBufferSize();
   }
 
   @Override
-  public void setReceiveBufferSize(int size) throws SocketException {
-    Socket plain = settable();
-    if (plain != null) {
-      plain.setReceiveBufferSize(size);
-    }
+  public void setReceiveBufferSize(int value) throws SocketException {
+    socket().setReceiveBufferSize(value);
   }
 
   @Override
   public int getReceiveBufferSize() throws SocketException {
-    Socket plain = settable();
-    return plain == null ? peer.getReceiveBufferSize() : plain.getReceiveBufferSize();
+    return socket().getReceiveBufferSize();
   }
 
   @Override
   public InetAddress getInetAddress() {
-    return peer != null ? remote.getAddress() : tcp == null ? null : tcp.getInetAddress();
+    Socket to = connected();
+    return to == null ? null : to.getInetAddress();
   }
 
   @Override
   public int getPort() {
-    return peer != null ? remote.getPort() : tcp == null ? 0 : tcp.getPort();
+    Socket to = connected();
+    return to == null ? 0 : to.getPort();
   }
 
   @Override
   public SocketAddress getRemoteSocketAddress() {
-    return peer != null ? remote : tcp == null ? null : tcp.getRemoteSocketAddress();
+    Socket to = connected();
+    return to == null ? null : to.getRemoteSocketAddress();
   }
 
   @Override
   public InetAddress getLocalAddress() {
-    return peer != null ? local.getAddress() : tcp == null ? super.getLocalAddress() : tcp.getLocalAddress();
+    Socket to = connected();
+    return to == null ? super.getLocalAddress() : to.getLocalAddress();
   }
 
   @Override
   public int getLocalPort() {
-    return peer != null ? local.getPort() : tcp == null ? -1 : tcp.getLocalPort();
+    Socket to = connected();
+    return to == null ? -1 : to.getLocalPort();
   }
 
   @Override
   public SocketAddress getLocalSocketAddress() {
-    return peer != null ? local : tcp == null ? null : tcp.getLocalSocketAddress();
+    Socket to = connected();
+    return to == null ? null : to.getLocalSocketAddress();
   }
 
   @Override
   public boolean isConnected() {
-    return peer != null || tcp != null && tcp.isConnected();
+    Socket to = connected();
+    return to != null && to.isConnected();
   }
 
   @Override
   public boolean isBound() {
-    return peer != null || tcp != null && tcp.isBound();
+    Socket to = connected();
+    return to != null && to.isBound();
   }
 
   @Override
   public boolean isClosed() {
-    return closed || peer != null && peer.isClosed();
+    return closed || stream != null && stream.isClosed();
   }
 
   @Override
@@ -383,8 +341,8 @@ public final class RdmaSocket extends Socket {
       plain = tcp;
     }
     try {
-      if (peer != null) {
-        peer.close();
+      if (stream != null) {
+        stream.close();
       }
     } finally {
       if (plain != null) {
@@ -395,6 +353,6 @@ public final class RdmaSocket extends Socket {
 
   @Override
   public String toString() {
-    return "RdmaSocket[" + (peer != null ? peer : tcp) + "]";
+    return "RdmaSocket[" + connected() + "]";
   }
 }

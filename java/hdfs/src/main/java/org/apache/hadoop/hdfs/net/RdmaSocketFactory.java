@@ -20,15 +20,15 @@ public final class RdmaSocketFactory extends SocketFactory {
   /**
    * The factory for a client.
    *
-   * @return the given one if the engine is not enabled
-   * @throws IOException if the configuration is not valid, or the engine is required and can't be used
+   * @return the given one if the engine is switched off
+   * @throws IOException if the configuration is not valid
    */
   public static SocketFactory of(Configuration conf, SocketFactory ordinary) throws IOException {
     RdmaHdfs rdma = RdmaHdfs.of(conf);
-    if (rdma == null) {
+    if (rdma.isOff()) {
       return ordinary;
     }
-    RdmaHdfs.check(conf);
+    rdma.upgrade().checkNames();
     return new RdmaSocketFactory(rdma, ordinary);
   }
 
@@ -37,9 +37,14 @@ public final class RdmaSocketFactory extends SocketFactory {
     return rdma.packetSize();
   }
 
-  /** Whether this DataNode, "address:port", is known not to use the engine. */
-  public static boolean isPlain(String server) {
-    return RdmaHdfs.isPlain(server);
+  /** Whether the last connection to this DataNode, "address:port", went over the engine. */
+  public static boolean isLinked(String server) {
+    return RdmaSocket.isLinked(server);
+  }
+
+  /** Whether the last connection of this client went over the engine; true before the first one. */
+  public boolean wasLinked() {
+    return rdma.wasLinked();
   }
 
   @Override

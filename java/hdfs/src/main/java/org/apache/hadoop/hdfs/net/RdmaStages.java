@@ -1,29 +1,20 @@
 package org.apache.hadoop.hdfs.net;
 
+import io.howdah.upgrade.Options;
+import io.howdah.upgrade.Upgrade;
 import java.io.Closeable;
 import java.io.IOException;
-import java.util.Arrays;
-import java.util.List;
 import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.SynchronousQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
-import org.apache.hadoop.conf.Configuration;
 
 /**
  * The threads of a DataNode that receive, forward and verify packets ahead of the threads that write them. There are so
  * many and no more: a block that finds none free is received by its own thread, as without. Thread-safe.
  */
 final class RdmaStages implements Closeable {
-  static final String PREFIX = "dfs.rdma.stages.";
-  static final String ENABLED = PREFIX + "enabled";
-  static final String HANDLERS = PREFIX + "handlers";
-  static final String QUEUE = PREFIX + "queue";
-  static final List<String> NAMES = Arrays.asList(ENABLED, HANDLERS, QUEUE);
-  private static final int HANDLERS_DEFAULT = 8;
-  private static final int QUEUE_DEFAULT = 16;
-  private static final int MOST = 4096;
   private static final int IDLE_SECONDS = 60;
 
   private final ThreadPoolExecutor threads;
@@ -47,27 +38,10 @@ final class RdmaStages implements Closeable {
    * @return null if they are not enabled
    * @throws IOException for values that are not valid
    */
-  static RdmaStages of(Configuration conf) throws IOException {
-    String enabled = conf.getTrimmed(ENABLED, "false");
-    if (!enabled.equalsIgnoreCase("true") && !enabled.equalsIgnoreCase("false")) {
-      throw new IOException(ENABLED + "=" + enabled + ": true or false is needed");
-    }
-    int handlers = number(conf, HANDLERS, HANDLERS_DEFAULT);
-    int queue = number(conf, QUEUE, QUEUE_DEFAULT);
-    return Boolean.parseBoolean(enabled) ? new RdmaStages(handlers, queue) : null;
-  }
-
-  private static int number(Configuration conf, String key, int otherwise) throws IOException {
-    String value = conf.getTrimmed(key, "");
-    try {
-      int number = value.isEmpty() ? otherwise : Integer.parseInt(value);
-      if (number >= 1 && number <= MOST) {
-        return number;
-      }
-    } catch (NumberFormatException e) {
-      RdmaHdfs.LOG.debug("{}={}", key, value, e);
-    }
-    throw new IOException(key + "=" + value + ": a number from 1 to " + MOST + " is needed");
+  static RdmaStages of(Upgrade upgrade) throws IOException {
+    int handlers = upgrade.get(Options.HDFS_STAGE_HANDLERS);
+    int queue = upgrade.get(Options.HDFS_STAGE_QUEUE);
+    return upgrade.get(Options.HDFS_STAGES) ? new RdmaStages(handlers, queue) : null;
   }
 
   /** Packets of a block that may wait to be written. */

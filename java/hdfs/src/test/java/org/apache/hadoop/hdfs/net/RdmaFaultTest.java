@@ -5,6 +5,7 @@ import static org.apache.hadoop.hdfs.net.RdmaTestCluster.forced;
 import static org.apache.hadoop.hdfs.net.RdmaTestCluster.read;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.howdah.upgrade.Options;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -153,7 +154,7 @@ class RdmaFaultTest {
 
   @Test
   void noAcknowledgedByteOfStagesIsLost() throws Exception {
-    startNodes(RdmaStages.ENABLED, "true");
+    startNodes(Options.HDFS_STAGES.key(), "true");
     rounds(3, Fault.KILLED, Fault.PAUSED, Fault.SUSPENDED);
     assertThat(hdfs.fallbacks()).isZero();
   }

@@ -13,6 +13,9 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.engine.Engine;
 import io.howdah.engine.Link;
+import io.howdah.upgrade.Mode;
+import io.howdah.upgrade.Options;
+import io.howdah.upgrade.PeerCache;
 import java.io.IOException;
 import java.net.Socket;
 import java.util.ArrayList;
@@ -39,6 +42,7 @@ import org.junit.jupiter.api.Timeout;
 @Timeout(900)
 class RdmaHdfsTest {
   private static final int MB = 1 << 20;
+  private static final String REMEMBER = "dfs.rdma.fallback.remember";
   private static final byte[] MAGIC = {(byte) 0x8e, 'H', 'O', 'W', 'D', '\r', '\n', 0x1a};
 
   @Test
@@ -98,7 +102,7 @@ class RdmaHdfsTest {
   @Test
   void aWriterThatFillsPacketsIsGivenLargerOnes() throws Exception {
     Configuration small = forced();
-    small.set(RdmaHdfs.PACKET_SIZE, "0");
+    small.set(Options.HDFS_PACKET_SIZE.key(), "0");
     try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, forced()); FileSystem fs = hdfs.client(forced());
         FileSystem other = hdfs.client(small)) {
       long before = RdmaMetrics.get().serverPacketsInPlace().value();
@@ -250,7 +254,9 @@ class RdmaHdfsTest {
       DataNode node = hdfs.cluster.getDataNodes().get(0);
       long before = RdmaMetrics.get().clientConnections().value();
       String address = "127.0.0.1:" + node.getXferPort();
-      try (Link link = RdmaHdfs.of(forced()).engine().findLink(address).get()) {
+      RdmaHdfs client = RdmaHdfs.of(forced());
+      assertThat(client.upgrade().isUsable()).isTrue(); // the same engine
+      try (Link link = client.engine().findLink(address).get()) {
         link.disconnect();
       }
       GenericTestUtils.waitFor(() -> node.getXceiverCount() <= 1, 50, 30_000);
@@ -301,6 +307,61 @@ class RdmaHdfsTest {
   }
 
   @Test
+  void aRefusalIsRememberedAndPacketsStaySmall() throws Exception {
+    for (Configuration client : Arrays.asList(on(), forgetful())) {
+      try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, off()); FileSystem fs = hdfs.client(client)) {
+        String node = "127.0.0.1:" + hdfs.cluster.getDataNodes().get(0).getXferPort();
+        Path path = write(fs, 2 * MB, 1);
+        assertThat(read(fs, path, 2 * MB)).isEqualTo(bytes(2 * MB));
+        assertThat(hdfs.fallbacks()).isPositive();
+        assertThat(hdfs.connections()).isZero();
+        assertThat(RdmaSocketFactory.isLinked(node)).isFalse();
+        assertThat(PeerCache.ofThisProcess().isRefused(node)).isEqualTo(client.get(REMEMBER) == null);
+      }
+    }
+  }
+
+  private static Configuration forgetful() {
+    Configuration conf = on();
+    conf.setInt(REMEMBER, 0);
+    return conf;
+  }
+
+  /** What stock's DataXceiver makes of the question before a greeting. */
+  @Test
+  void aStockDataNodeTakesTheQuestionForNoError() throws Exception {
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, off()); FileSystem fs = hdfs.client(off())) {
+      Path path = write(fs, 1000, 1);
+      DataNode node = hdfs.cluster.getDataNodes().get(0);
+      GenericTestUtils.LogCapturer log = GenericTestUtils.LogCapturer.captureLogs(DataNode.LOG);
+      try (FileSystem other = hdfs.client(on())) {
+        assertThat(read(other, path, 1000)).isEqualTo(bytes(1000));
+        write(other, 1000, 1);
+      } finally {
+        log.stopCapturing();
+      }
+      assertThat(log.getOutput()).doesNotContain("DataXceiver error").doesNotContain("Exception");
+      assertThat(node.getDatanodeNetworkCounts()).isEmpty();
+      assertThat(hdfs.fallbacks()).isPositive();
+    }
+  }
+
+  @Test
+  void aDataNodeWithoutAnEngineGoesOnWithSockets() throws Exception {
+    Configuration conf = on();
+    conf.set("hadoop.rdma.tuning.profile", "/nowhere/profile"); // the engine can't be made
+    try (RdmaTestCluster hdfs = RdmaTestCluster.of(1, conf); FileSystem fs = hdfs.client(on())) {
+      Path path = write(fs, MB, 1);
+      assertThat(read(fs, path, MB)).isEqualTo(bytes(MB));
+      assertThat(hdfs.streams()).isZero();
+      assertThat(hdfs.fallbacks()).isPositive();
+      conf.set("dfs.rdma.enabled", "required");
+      assertThatThrownBy(() -> RdmaPeerServer.of(new Configuration(conf), null, 1)).isInstanceOf(IOException.class)
+          .hasMessageContaining("dfs.rdma.enabled=required");
+    }
+  }
+
+  @Test
   void dataNodesOfBothKindsMakeOnePipeline() throws Exception {
     try (RdmaTestCluster hdfs = new RdmaTestCluster(off(), on(), off(), on()); FileSystem fs = hdfs.client(on())) {
       for (int i = 0; i < 6; i++) {
@@ -324,7 +385,8 @@ class RdmaHdfsTest {
       try (FileSystem fs = hdfs.client(conf)) {
         Socket socket = RdmaSocket.create(conf, true);
         assertThatThrownBy(() -> socket.connect(hdfs.cluster.getDataNodes().get(0).getXferAddress(), 1000))
-            .isInstanceOf(IOException.class).hasMessageContaining("has to go over the engine and can't")
+            .isInstanceOf(IOException.class)
+            .hasMessageContaining("has to go over the engine (hadoop.rdma.transport=shm")
             .hasMessageContaining("" + hdfs.cluster.getDataNodes().get(0).getXferPort());
         assertThatThrownBy(() -> read(fs, path, 1000)).isInstanceOf(IOException.class);
         assertThatThrownBy(() -> write(fs, 1000, 1)).isInstanceOf(IOException.class);
@@ -337,28 +399,30 @@ class RdmaHdfsTest {
   // Settings.
 
   @Test
-  void namesOfHiBDSwitchItOn() throws Exception {
-    Configuration conf = off();
-    assertThat(RdmaHdfs.of(conf)).isNull();
+  void theSwitchesOfAllComponentsAndOfHiBDAreIts() throws Exception {
+    Configuration conf = new Configuration();
+    assertThat(RdmaHdfs.of(conf).upgrade().mode()).isEqualTo(Mode.AUTO);
     conf.setBoolean("hadoop.ib.enabled", true);
-    conf.set("dfs.rdma.hhh.mode", "Default"); // not ours
-    RdmaHdfs.check(conf);
-    assertThat(RdmaHdfs.of(conf)).isNotNull();
-    assertThat(RdmaHdfs.of(conf).isRequired()).isFalse();
+    conf.set("dfs.rdma.hhh.mode", "Default");
+    conf.set("dfs.rdma.speed", "high"); // nobody knows it: a warning, nothing else
+    assertThat(RdmaHdfs.of(conf).upgrade().mode()).isEqualTo(Mode.TRUE);
     conf.set("hadoop.rdma.transport", "tcp");
-    assertThat(RdmaHdfs.of(conf)).isNull();
+    assertThat(RdmaHdfs.of(conf).isOff()).isTrue();
+    conf.unset("hadoop.rdma.transport");
+    conf.set("hadoop.rdma.enabled", "false");
+    assertThat(RdmaHdfs.of(conf).isOff()).isTrue();
+    conf.set("dfs.rdma.enabled", "required");
+    assertThat(RdmaHdfs.of(conf).upgrade().isRequired()).isTrue();
   }
 
   @Test
   void badValuesAreRefused() throws Exception {
     try (RdmaTestCluster hdfs = RdmaTestCluster.of(0, off())) {
       for (String[] setting : Arrays.asList(
-          new String[] {"dfs.rdma.enabled", "yes", "true or false"},
+          new String[] {"dfs.rdma.enabled", "yes", "auto, true, required or false"},
           new String[] {"dfs.rdma.fallback.remember", "-1", "milliseconds"},
           new String[] {"dfs.rdma.packet.size", "64m", "bytes from 0"},
-          new String[] {"dfs.rdma.packet.size", "large", "bytes from 0"},
-          new String[] {"dfs.rdma.packet.most", "8", "there is no option"},
-          new String[] {"dfs.rdma.speed", "high", "there is no option"})) {
+          new String[] {"dfs.rdma.packet.size", "large", "bytes from 0"})) {
         Configuration conf = on();
         conf.set(setting[0], setting[1]);
         assertThatThrownBy(() -> hdfs.client(conf)).isInstanceOf(IOException.class)

@@ -9,6 +9,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.engine.Engine;
+import io.howdah.upgrade.Options;
 import java.io.DataInputStream;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -71,8 +72,8 @@ class RdmaStagesTest {
   @Test
   void thereAreNoMoreThreadsThanWasSaid() throws Exception {
     Configuration conf = staged();
-    conf.setInt(RdmaStages.HANDLERS, 1);
-    conf.setInt(RdmaStages.QUEUE, 1);
+    conf.setInt(Options.HDFS_STAGE_HANDLERS.key(), 1);
+    conf.setInt(Options.HDFS_STAGE_QUEUE.key(), 1);
     ExecutorService threads = Executors.newCachedThreadPool();
     try (RdmaTestCluster hdfs = RdmaTestCluster.of(2, conf); FileSystem fs = hdfs.client(conf)) {
       List<Future<Path>> writers = new ArrayList<>();
@@ -155,16 +156,13 @@ class RdmaStagesTest {
   @Test
   void badValuesAreRefused() throws Exception {
     for (String[] setting : Arrays.asList(
-        new String[] {RdmaStages.ENABLED, "maybe", "true or false"},
-        new String[] {RdmaStages.HANDLERS, "0", "from 1"},
-        new String[] {RdmaStages.QUEUE, "many", "from 1"},
-        new String[] {"dfs.rdma.stages.speed", "high", "there is no option"})) {
+        new String[] {Options.HDFS_STAGES.key(), "maybe", "true or false"},
+        new String[] {Options.HDFS_STAGE_HANDLERS.key(), "0", "from 1"},
+        new String[] {Options.HDFS_STAGE_QUEUE.key(), "many", "from 1"})) {
       Configuration conf = staged();
       conf.set(setting[0], setting[1]);
-      assertThatThrownBy(() -> {
-        RdmaHdfs.check(conf);
-        RdmaStages.of(conf);
-      }).isInstanceOf(IOException.class).hasMessageContaining(setting[0]).hasMessageContaining(setting[2]);
+      assertThatThrownBy(() -> RdmaStages.of(RdmaHdfs.of(conf).upgrade())).isInstanceOf(IOException.class)
+          .hasMessageContaining(setting[0]).hasMessageContaining(setting[2]);
     }
   }
 }

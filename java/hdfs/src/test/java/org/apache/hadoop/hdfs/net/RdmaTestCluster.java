@@ -2,6 +2,8 @@ package org.apache.hadoop.hdfs.net;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.howdah.upgrade.Options;
+import io.howdah.upgrade.PeerCache;
 import io.howdah.upgrade.Traffic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -18,6 +20,7 @@ import org.apache.hadoop.hdfs.MiniDFSCluster;
 /** A whole HDFS in this process, and what the counters say since it was made. */
 final class RdmaTestCluster implements AutoCloseable {
   static final int BLOCK = 1 << 20;
+  static final String ENABLED = "dfs.rdma.enabled";
 
   final MiniDFSCluster cluster;
   private final long connections = RdmaMetrics.get().clientConnections().value();
@@ -30,8 +33,10 @@ final class RdmaTestCluster implements AutoCloseable {
 
   /** With a DataNode for each configuration. */
   RdmaTestCluster(Configuration conf, Configuration... dataNodes) throws IOException {
-    RdmaHdfs.forgetPlain();
-    cluster = new MiniDFSCluster.Builder(conf).numDataNodes(dataNodes.length).dataNodeConfOverlays(dataNodes).build();
+    PeerCache.ofThisProcess().clear();
+    Configuration base = new Configuration(conf);
+    base.unset(ENABLED); // what is set there hides what a DataNode's own configuration has
+    cluster = new MiniDFSCluster.Builder(base).numDataNodes(dataNodes.length).dataNodeConfOverlays(dataNodes).build();
     cluster.waitActive();
   }
 
@@ -145,20 +150,21 @@ final class RdmaTestCluster implements AutoCloseable {
   /** Forced, and DataNodes have stages. */
   static Configuration staged() {
     Configuration conf = forced();
-    conf.setBoolean(RdmaStages.ENABLED, true);
+    conf.setBoolean(Options.HDFS_STAGES.key(), true);
     return conf;
   }
 
   /** Over shared memory if the other end can. */
   static Configuration on() {
     Configuration conf = off();
-    conf.setBoolean(RdmaHdfs.ENABLED, true);
+    conf.setBoolean(ENABLED, true);
     return conf;
   }
 
   /** As stock Hadoop, with small blocks. */
   static Configuration off() {
     Configuration conf = new Configuration();
+    conf.setBoolean(ENABLED, false);
     conf.setLong("dfs.blocksize", BLOCK);
     conf.setInt("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 50);
     conf.setInt("dfs.namenode.replication.interval", 1);
