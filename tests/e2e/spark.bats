@@ -141,8 +141,28 @@ all_over_engine() {
     grep -q '^two executors on the page$' "$OUT/out"
 }
 
-@test "without the option nothing of it is used" {
-    OPTIONS='' submit GroupByTest 4 500 4092 4
+@test "by default every block comes over the engine, and an unknown option is a warning" {
+    OPTIONS='--conf spark.shuffle.rdma.piece.sise=1m' submit GroupByTest 4 500 4092 4
+    all_over_engine 2
+    [ "$(grep -c 'no option spark.shuffle.rdma.piece.sise .*nearest is spark.shuffle.rdma.piece.size' "$OUT/driver.log")" -eq 1 ]
+}
+
+@test "a block and a sum of blocks above the memory limit come over the engine" {
+    OPTIONS="$FORCED --conf spark.shuffle.rdma.memory.limit=16m" submit GroupByTest 2 10000 4092 2
+    all_over_engine 2
+    executor_logs | grep -q 'more are copied to the JVM'
+    run ! grep -E 'has not answered|FetchFailed' <(executor_logs) "$OUT/driver.log"
+}
+
+@test "switched off, by any of its names, nothing of it is used" {
+    local off
+    for off in spark.shuffle.rdma.enabled spark.hadoop.hadoop.rdma.enabled; do
+        OPTIONS="--conf $off=false" switched_off
+    done
+}
+
+switched_off() {
+    submit GroupByTest 4 500 4092 4
     run ! grep 'Block transfer' "$OUT/driver.log"
     run executor_logs
     [ "$status" -eq 0 ]
@@ -152,7 +172,7 @@ all_over_engine() {
 @test "a required engine that is not there fails the application by name" {
     OPTIONS="$ENGINE --conf spark.shuffle.rdma.required=true" HOWDAH_ENGINE=off run submit GroupByTest 4 500 4092 4
     [ "$status" -ne 0 ]
-    grep -q "blocks have to come over the engine (spark.shuffle.rdma.required=true), which can't be used: switched off" \
+    grep -q "Block transfer has to go over the engine (spark.shuffle.rdma.required=true .*), which can't be used: switched off" \
         "$OUT/driver.log"
 }
 
@@ -161,12 +181,12 @@ all_over_engine() {
     OPTIONS=$ENGINE submit GroupByTest 6 2000 4092 5
     wait_until 300 ended 2
     [ "$(fetched netty)" -gt 0 ]
-    [ "$(executor_logs | grep -c 'Block transfer uses Netty: ')" -eq 1 ]
+    [ "$(executor_logs | grep -c 'Block transfer uses sockets: ')" -eq 1 ]
     [ "$(sums | grep -cE ' [1-9][0-9]* fallbacks')" -eq 2 ]
 
     OPTIONS=$FORCED submit GroupByTest 4 500 4092 4
     cat "$WORK"/w2/"$APP"/*/stderr |
-        grep -q "blocks have to come over the engine (hadoop.rdma.transport=shm), which can't be used: switched off"
+        grep -q "Block transfer has to go over the engine (spark.shuffle.rdma.transport=shm .*), which can't be used: switched off"
     wait_until 300 ended 1
     [ "$(fetched netty)" -eq 0 ]
 }
@@ -187,10 +207,10 @@ all_over_engine() {
     wait_until 300 ended 2
     [ "$(fetched engine)" -eq 0 ]
     [ "$(fetched netty)" -gt 0 ]
-    [ "$(executor_logs | grep -c 'Block transfer uses Netty: .*asks for encryption')" -eq 2 ]
+    [ "$(executor_logs | grep -c 'Block transfer uses sockets: .*asks for encryption')" -eq 2 ]
     OPTIONS="$FORCED $secret" run submit GroupByTest 4 500 4092 4
     [ "$status" -ne 0 ]
-    grep -q "blocks have to come over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
+    grep -q "Block transfer has to go over the engine .*, which can't be used: .*asks for encryption" "$OUT/driver.log"
 }
 
 # bench_spark OPTION...: small jobs, with all that the processes write in $OUT/bench.
@@ -257,7 +277,7 @@ soak() { python3 "$ROOT/tests/e2e/spark_soak.py" --tree "$TREE" --folder "$OUT" 
     big+=' --conf spark.scheduler.maxRegisteredResourcesWaitingTime=600s --conf spark.test.noStageRetry=true'
     export JVM=-XX:MaxDirectMemorySize=3g
     [ "$(df --output=avail -BG "$BATS_TEST_TMPDIR" | tail -n 1 | tr -dc 0-9)" -ge 20 ] || skip "there are no 20 GB on the disk"
-    for side in '' "$FORCED"; do
+    for side in '--conf spark.shuffle.rdma.enabled=false' "$FORCED"; do
         OPTIONS="$side $big" run submit BlockGrid 2 1 2100 1048576
         [ "$status" -ne 0 ]
         grep -qE 'FetchFailed' "$OUT/driver.log"
@@ -282,7 +302,6 @@ come_and_go() {
     local port
     port=$(free_port)
     export SPARK_DAEMON_JAVA_OPTS="-Dspark.shuffle.service.enabled=true -Dspark.shuffle.service.port=$port"
-    SPARK_DAEMON_JAVA_OPTS+=' -Dspark.shuffle.rdma.enabled=true'
     master "$OUT/service"
     worker 1 2
     unset SPARK_DAEMON_JAVA_OPTS
@@ -303,7 +322,7 @@ on_yarn() {
     before=$(yarn_sums | wc -l)
     # shellcheck disable=SC2086 # words
     with "$DIR" spark-submit --master yarn --executor-memory 512m --driver-memory 512m \
-        --conf spark.ui.enabled=false --conf spark.shuffle.rdma.memory.limit=256m $FORCED "$@" \
+        --conf spark.ui.enabled=false $FORCED "$@" \
         >"$OUT/out" 2>"$OUT/driver.log"
     both_ended() { [ "$(yarn_sums | wc -l)" -ge $((before + 2)) ]; }
     wait_until 300 both_ended
@@ -331,9 +350,10 @@ yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
         -D yarn.nodemanager.sleep-delay-before-sigkill.ms=20000 -D yarn.scheduler.minimum-allocation-mb=64
     on_yarn "${job[@]}"
     grep -q 'GroupByTest: ' "$OUT/out"
-    grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine' "$OUT/driver.log"
-    on_yarn --deploy-mode cluster --conf spark.authenticate=true "${job[@]}"
-    yarn_logs | grep -q 'spark.yarn.executor.memoryOverhead: 384 MB and 256 MB for the engine'
+    run ! grep 'for the engine' "$OUT/driver.log" # the containers are as large as stock Spark's
+    on_yarn --deploy-mode cluster --conf spark.authenticate=true --conf spark.shuffle.rdma.memory.limit=256m "${job[@]}"
+    yarn_logs | grep -q "spark.yarn.executor.memoryOverhead: 384 MB and 128 MB more for the engine's 256m"
+    yarn_logs | grep -q 'The engine of the driver takes 128 MB and not 256m'
 
     # shellcheck disable=SC2046 # words
     on_yarn $(come_and_go "$port") --conf spark.authenticate=true "$ROOT/tests/e2e/spark_shuffle_twice.py"
@@ -341,12 +361,10 @@ yarn_sums() { yarn_logs | grep 'Block transfer fetched' || true; }
     yarn_logs | grep -q "Blocks of .*:$port come over .* over shm"
     grep -q 'The shuffle service serves over libhowdah' "$DIR"/logs/*nodemanager*.log
 
-    # Many partitions in containers that are nearly full: the heaps are filled, and the limit leaves little beside them.
-    on_yarn --conf spark.shuffle.rdma.memory.limit=128m --conf spark.yarn.executor.memoryOverhead=300 \
-        --conf spark.executor.extraJavaOptions=-Xms512m\ -XX:+AlwaysPreTouch \
+    # Many partitions in containers that are nearly full: the heaps are filled, and all else is as by default.
+    on_yarn --conf spark.executor.extraJavaOptions=-Xms512m\ -XX:+AlwaysPreTouch \
         --num-executors 2 --class io.howdah.examples.spark.BlockGrid "$TREE"/jars/howdah-examples-*.jar 1000 1000 1 200
     grep -q '^BlockGrid: 1000000 blocks' "$OUT/out"
-    grep -q 'spark.yarn.executor.memoryOverhead: 300 MB and 128 MB for the engine' "$OUT/driver.log"
     run ! grep -E 'beyond (physical|virtual) memory limits' "$OUT/driver.log"
     run ! grep -E 'beyond (physical|virtual) memory limits' "$DIR"/logs/*nodemanager*.log
 }

@@ -3,6 +3,7 @@ package org.apache.spark.network.rdma;
 import io.howdah.engine.Engine;
 import io.howdah.engine.EventHandler;
 import io.howdah.engine.EventQueue;
+import io.howdah.upgrade.Connector;
 import io.netty.buffer.ByteBufAllocator;
 import java.io.Closeable;
 import java.io.IOException;
@@ -30,6 +31,7 @@ final class BlockClient implements Closeable {
   private final Engine engine;
   private final RdmaBlockTransferService of;
   private final Handshake handshake;
+  private final Connector connector;
   private final EventQueue events;
   private final Map<String, Peer> peers = new ConcurrentHashMap<>();
   private final MemoryShares shares;
@@ -45,6 +47,7 @@ final class BlockClient implements Closeable {
     this.engine = engine;
     this.of = of;
     this.handshake = handshake;
+    this.connector = of.options().upgrade().connector();
     this.shares = shares;
     this.credits = new ArrivalCredits(shares.arriving());
     this.allocator = NettyUtils.createPooledByteBufAllocator(transport.preferDirectBufs(), false, COPIERS);
@@ -64,6 +67,10 @@ final class BlockClient implements Closeable {
 
   Engine engine() {
     return engine;
+  }
+
+  Connector connector() {
+    return connector;
   }
 
   EventQueue events() {

@@ -58,6 +58,7 @@ final class BlockFetch {
   private void succeed(String block, ManagedBuffer data) {
     client.metrics().blocks.inc();
     client.metrics().bytes.inc(data.size());
+    session.count(data.size());
     try {
       listener.onBlockFetchSuccess(block, data);
     } catch (RuntimeException | Error e) {

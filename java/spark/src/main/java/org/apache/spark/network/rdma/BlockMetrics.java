@@ -4,10 +4,13 @@ import com.codahale.metrics.Counter;
 import com.codahale.metrics.Gauge;
 import com.codahale.metrics.MetricRegistry;
 import io.howdah.engine.Engine;
+import io.howdah.upgrade.UpgradeMetrics;
 import java.io.IOException;
 
 /** What a service did. Thread-safe. */
-class BlockMetrics {
+class BlockMetrics implements UpgradeMetrics {
+  /** What the process-wide counts call fetched blocks. */
+  static final String TRAFFIC = "spark.fetch";
   static final String TASK_WAIT = "tasks.fetch.wait.ms";
 
   private final MetricRegistry registry = new MetricRegistry();
@@ -46,6 +49,21 @@ class BlockMetrics {
   final Counter held = registry.counter("held.bytes");
   /** In the driver: milliseconds that all tasks together waited for blocks, by Spark's count. */
   final Counter taskWait = registry.counter(TASK_WAIT);
+
+  @Override
+  public void clientFellBack() {
+    fallbacks.inc();
+  }
+
+  @Override
+  public void greeted() {
+    greetings.inc();
+  }
+
+  @Override
+  public void greetingFailed() {
+    greetingsFailed.inc();
+  }
 
   final void watch(Engine engine) {
     registry.register("engine.memory.pinned", gauge(engine, "memory.pinned.now"));

@@ -9,6 +9,8 @@ import io.howdah.engine.FetchParams;
 import io.howdah.engine.Link;
 import io.howdah.engine.NoSuchServiceException;
 import io.howdah.engine.RegisteredBuffer;
+import io.howdah.upgrade.Linked;
+import io.howdah.upgrade.Traffic;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
@@ -55,18 +57,22 @@ final class ClientSession implements ArrivalCredits.Waiter {
   private final ArrivalCredits credits;
   private final int most;
   private final RdmaBlockMetrics metrics;
+  private final Traffic traffic;
   private final ArrayDeque<Request> waiting = new ArrayDeque<>();
   private int underWay;
   private boolean awaitsCredit;
+  private volatile boolean served;
   private long progress = System.nanoTime();
   private boolean closed;
   private int together = Integer.MAX_VALUE;
 
-  ClientSession(Link link, EngineStream stream, long id, String service, BlockClient client) {
+  ClientSession(Link link, EngineStream stream, long id, Linked linked, BlockClient client) {
     this.link = link;
     this.stream = stream;
     this.id = id;
-    this.service = service;
+    this.service = linked.service();
+    this.traffic = Traffic.of(BlockMetrics.TRAFFIC, linked.transport());
+    traffic.connection();
     this.events = client.events();
     this.client = client;
     this.credits = client.credits();
@@ -108,6 +114,16 @@ final class ClientSession implements ArrivalCredits.Waiter {
     if (blocks >= together) {
       together = (int) Math.min(Integer.MAX_VALUE, 2L * together);
     }
+  }
+
+  /** Whether any answer has come. */
+  boolean hasServed() {
+    return served;
+  }
+
+  /** A block has come. */
+  void count(long bytes) {
+    traffic.call(bytes);
   }
 
   /** Asks, now or when there is room. */
@@ -224,6 +240,7 @@ final class ClientSession implements ArrivalCredits.Waiter {
     @Override
     public void fetched(Fetch fetch, RegisteredBuffer answer) {
       ended();
+      served = true;
       try {
         if (request.isKept(answer.length())) {
           credits.give(credit);

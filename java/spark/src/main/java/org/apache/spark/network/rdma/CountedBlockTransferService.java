@@ -1,5 +1,6 @@
 package org.apache.spark.network.rdma;
 
+import io.howdah.upgrade.Traffic;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
@@ -21,6 +22,7 @@ import scala.runtime.BoxedUnit;
 class CountedBlockTransferService extends NettyBlockTransferService {
   private final RdmaBlockMetrics metrics = new RdmaBlockMetrics();
   private final AtomicBoolean summed = new AtomicBoolean();
+  private final Traffic traffic = Traffic.of(BlockMetrics.TRAFFIC, Traffic.SOCKET);
   private TransferReporter reporter;
   /** A standalone worker kills its executors, often before they have closed anything. */
   private final Thread atExit = new Thread(this::sum, "rdma-block-summary");
@@ -30,9 +32,8 @@ class CountedBlockTransferService extends NettyBlockTransferService {
     super(conf, security, bindAddress, host, port, cores);
   }
 
-  /** Spark's own in place of ours, which is counted and said here. */
-  static NettyBlockTransferService withoutEngine(CountedBlockTransferService service, String cause) {
-    BlockLog.LOG.warn("Block transfer uses Netty: {}", cause);
+  /** Spark's own in place of ours, which is counted here. */
+  static NettyBlockTransferService withoutEngine(CountedBlockTransferService service) {
     service.metrics.fallbacks.inc();
     return service;
   }
@@ -72,6 +73,7 @@ class CountedBlockTransferService extends NettyBlockTransferService {
     public void onBlockFetchSuccess(String block, ManagedBuffer data) {
       metrics.nettyBlocks.inc();
       metrics.nettyBytes.inc(data.size());
+      traffic.call(data.size());
       listener.onBlockFetchSuccess(block, data);
     }
 

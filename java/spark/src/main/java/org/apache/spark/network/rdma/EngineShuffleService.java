@@ -2,13 +2,14 @@ package org.apache.spark.network.rdma;
 
 import com.codahale.metrics.JmxReporter;
 import io.howdah.engine.Engine;
-import io.howdah.engine.EngineUnavailableException;
+import io.howdah.upgrade.BadOptionException;
+import io.howdah.upgrade.Role;
+import io.howdah.upgrade.Upgrade;
+import io.howdah.upgrade.hadoop.HadoopSettings;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.sasl.SecretKeyHolder;
@@ -28,22 +29,26 @@ public final class EngineShuffleService implements Closeable {
 
   private final BlockMetrics metrics = new BlockMetrics();
   private final JmxReporter jmx = JmxReporter.forRegistry(metrics.registry()).inDomain(DOMAIN).build();
+  private final Upgrade upgrade;
   private final Engine engine;
   private final Greeter greeter;
   private final BlockServer server;
 
-  /** @param engine null if it can't be used, which is shown all the same */
-  private EngineShuffleService(Engine engine, ServerOptions options, ExternalShuffleBlockResolver files,
-      SecretKeyHolder secrets) throws IOException {
-    this.engine = engine;
-    if (engine == null) {
+  /** @param options of which the engine is usable, or that show only that it is not */
+  private EngineShuffleService(RdmaBlockConf options, TransportConf transport, ExternalShuffleBlockResolver files,
+      SecretKeyHolder secrets, boolean isUsable) throws IOException {
+    upgrade = options.upgrade().metrics(metrics);
+    if (!isUsable) {
+      engine = null;
       greeter = null;
       server = null;
     } else {
+      engine = upgrade.engine();
       String name = BlockServer.newName();
       metrics.watch(engine);
-      greeter = new Greeter(engine, name, metrics);
-      server = new BlockServer(engine, name, options, metrics, new Handshake(null, secrets),
+      greeter = new Greeter(upgrade, name, metrics);
+      server = new BlockServer(engine, name, new ServerOptions(options, transport, new MemoryShares(engine, false)),
+          metrics, new Handshake(null, secrets),
           (session, executor, block) -> find(files, session, executor, block), null);
     }
     jmx.start();
@@ -54,19 +59,13 @@ public final class EngineShuffleService implements Closeable {
    *
    * @param handler what stock clients are served by
    * @param secrets of the applications; null if nobody has to prove anything
-   * @return null if nobody asked for the engine
-   * @throws IllegalArgumentException for options that are not valid
+   * @return null if the engine is switched off
+   * @throws BadOptionException for options that are not valid
    * @throws IOException if the engine is required and can't be used
    */
   public static EngineShuffleService start(Configuration hadoop, TransportConf transport,
       ExternalShuffleBlockHandler handler, SecretKeyHolder secrets) throws IOException {
-    Map<String, String> options = new LinkedHashMap<>();
-    for (Map.Entry<String, String> entry : hadoop) {
-      if (entry.getKey().startsWith("spark.")) {
-        options.put(entry.getKey(), hadoop.get(entry.getKey()));
-      }
-    }
-    return start(new RdmaBlockConf(options, "Hadoop's configuration", () -> hadoop), transport, handler, secrets);
+    return start(new RdmaBlockConf(new HadoopSettings(hadoop), Role.DAEMON), transport, handler, secrets);
   }
 
   static EngineShuffleService start(RdmaBlockConf conf, TransportConf transport, ExternalShuffleBlockHandler handler,
@@ -74,27 +73,20 @@ public final class EngineShuffleService implements Closeable {
     if (!conf.isEnabled()) {
       return null;
     }
+    conf.upgrade().checkNames();
     String obstacle = obstacle(transport, secrets);
-    Engine engine = null;
-    if (obstacle == null) {
-      try {
-        engine = Engine.acquire(conf.engine());
-      } catch (EngineUnavailableException e) {
-        obstacle = e.getMessage();
-      }
+    if (obstacle != null && conf.isRequired()) {
+      throw new IOException(conf.cannot(obstacle));
     }
-    if (engine == null && conf.isRequired()) {
-      throw new IOException("the shuffle service has to serve over the engine (" + conf.origin()
-          + "), which can't be used: " + obstacle);
+    if (obstacle != null) {
+      conf.upgrade().fellBack("", "The shuffle service serves over sockets only", obstacle);
     }
-    MemoryShares memory = engine == null ? null : new MemoryShares(engine, false);
-    EngineShuffleService service = open(engine, new ServerOptions(conf, transport, memory), ShuffleFiles.of(handler),
-        secrets);
-    if (engine == null) {
-      BlockLog.LOG.warn("The shuffle service serves over Netty only: {}", obstacle);
-      service.metrics.fallbacks.inc();
+    boolean isUsable = obstacle == null && conf.upgrade().isUsable();
+    EngineShuffleService service = open(conf, transport, ShuffleFiles.of(handler), secrets, isUsable);
+    if (isUsable) {
+      conf.upgrade().note("The shuffle service serves over " + Engine.description());
     } else {
-      BlockLog.LOG.info("The shuffle service serves over {}, {}", Engine.description(), engine.affinity());
+      service.metrics.fallbacks.inc();
     }
     return service;
   }
@@ -106,14 +98,12 @@ public final class EngineShuffleService implements Closeable {
     return transport.ioMode().equals("NIO") ? null : "spark.shuffle.io.mode is not NIO";
   }
 
-  private static EngineShuffleService open(Engine engine, ServerOptions options, ExternalShuffleBlockResolver files,
-      SecretKeyHolder secrets) throws IOException {
+  private static EngineShuffleService open(RdmaBlockConf options, TransportConf transport,
+      ExternalShuffleBlockResolver files, SecretKeyHolder secrets, boolean isUsable) throws IOException {
     try {
-      return new EngineShuffleService(engine, options, files, secrets);
+      return new EngineShuffleService(options, transport, files, secrets, isUsable);
     } catch (IOException | RuntimeException e) {
-      if (engine != null) {
-        engine.close();
-      }
+      options.upgrade().close();
       throw e;
     }
   }
@@ -137,6 +127,20 @@ public final class EngineShuffleService implements Closeable {
     return all;
   }
 
+  /**
+   * The server of the service can't be told to look for greetings.
+   *
+   * @throws IOException if the engine is required
+   */
+  public void cannotGreet(Throwable cause) throws IOException {
+    if (upgrade.isRequired()) {
+      throw new IOException("the shuffle service has to serve over the engine (" + upgrade.origin() + ") and can't: "
+          + cause, cause);
+    }
+    metrics.fallbacks.inc();
+    upgrade.fellBack("", "The shuffle service serves over sockets only", cause.toString());
+  }
+
   BlockMetrics metrics() {
     return metrics;
   }
@@ -150,7 +154,7 @@ public final class EngineShuffleService implements Closeable {
     if (engine != null) {
       greeter.close();
       server.close();
-      engine.close();
+      upgrade.close();
     }
     jmx.stop();
     BlockLog.LOG.info("The shuffle service's blocks over the engine: {}", metrics);

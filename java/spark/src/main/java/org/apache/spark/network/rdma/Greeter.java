@@ -1,7 +1,8 @@
 package org.apache.spark.network.rdma;
 
-import io.howdah.engine.Engine;
-import io.howdah.engine.Greeting;
+import io.howdah.upgrade.Acceptor;
+import io.howdah.upgrade.Upgrade;
+import io.howdah.upgrade.netty4.NettyGreeter;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.ByteBufAllocator;
 import io.netty.buffer.Unpooled;
@@ -9,79 +10,60 @@ import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
 import io.netty.channel.RecvByteBufAllocator;
-import io.netty.channel.nio.AbstractNioChannel;
 import io.netty.channel.socket.nio.NioSocketChannel;
 import java.io.IOException;
-import java.lang.reflect.InvocationTargetException;
-import java.lang.reflect.Method;
-import java.nio.ByteBuffer;
-import java.nio.channels.SocketChannel;
-import java.util.concurrent.LinkedBlockingQueue;
-import java.util.concurrent.RejectedExecutionException;
-import java.util.concurrent.ThreadPoolExecutor;
-import java.util.concurrent.TimeUnit;
+import java.util.Arrays;
 import org.apache.spark.network.server.RpcHandler;
 import org.apache.spark.network.server.TransportServerBootstrap;
 
 /**
- * Answers greetings on Spark's own block transfer port. It looks at the first bytes of each connection before any
- * handler of Spark does, reads no more than these, and hands everything that is not a greeting on. Thread-safe.
+ * Answers the {@link Question} and greetings on Spark's own block transfer port. It looks at the first bytes of each
+ * connection before any handler of Spark does, and hands everything else on. Thread-safe.
  */
 final class Greeter implements TransportServerBootstrap {
-  /** Each takes one greeting at a time, and ends when idle: so many slow ones hold up nobody. */
-  private static final int THREADS = 256;
-  private static final int WAITING = 4096;
-  private static final int GREETING_TIMEOUT = 10_000;
-  /** The same when all threads are taken and others wait. */
-  private static final int CROWDED_TIMEOUT = 3000;
-  private static final String NAME = "howdah greeting";
+  private final Acceptor acceptor;
+  private final NettyGreeter greeter;
 
-  private final Engine engine;
-  private final String service;
-  private final BlockMetrics metrics;
-  private final Method javaChannel;
-  private final ThreadPoolExecutor threads;
+  /**
+   * @param upgrade of which isUsable() was true
+   * @param service what clients are told to open streams to and fetch from
+   */
+  Greeter(Upgrade upgrade, String service, BlockMetrics metrics) throws IOException {
+    acceptor = new Acceptor(upgrade, service, "rdma-block-greeting");
+    greeter = new NettyGreeter(acceptor, new NettyGreeter.Listener() {
+      @Override
+      public void plain(Channel channel) {
+        metrics.nettyConnections.inc();
+      }
 
-  /** @param service what clients are told to open streams to and fetch from */
-  Greeter(Engine engine, String service, BlockMetrics metrics) {
-    this.engine = engine;
-    this.service = service;
-    this.metrics = metrics;
-    try {
-      javaChannel = AbstractNioChannel.class.getDeclaredMethod("javaChannel"); // Netty has no public way to it
-      javaChannel.setAccessible(true);
-    } catch (NoSuchMethodException e) {
-      throw new IllegalStateException("this Netty is not the one that Spark 2.1 comes with", e);
-    }
-    threads = new ThreadPoolExecutor(THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(WAITING),
-        work -> {
-          Thread thread = new Thread(work, "rdma-block-greeting");
-          thread.setDaemon(true);
-          return thread;
-        });
-    threads.allowCoreThreadTimeOut(true);
+      @Override
+      public void failed(Channel channel, String cause) {
+        BlockLog.LOG.info("Closing {}, whose greeting failed: {}", channel, cause);
+      }
+    });
   }
 
   @Override
   public RpcHandler doBootstrap(Channel channel, RpcHandler handler) {
+    greeter.install(channel);
     if (channel instanceof NioSocketChannel) {
-      FirstBytes sizes = new FirstBytes(channel.config().getRecvByteBufAllocator());
+      QuestionBytes sizes = new QuestionBytes(channel.config().getRecvByteBufAllocator());
       channel.config().setRecvByteBufAllocator(sizes);
-      channel.pipeline().addFirst(NAME, new Handler(sizes));
+      channel.pipeline().addFirst("howdah question", new Answerer(sizes));
     }
     return handler;
   }
 
   void close() {
-    threads.shutdownNow();
+    acceptor.close();
   }
 
-  /** Reads as few bytes as a greeting is told by, until it is known that this is none: the engine reads the rest. */
-  private static final class FirstBytes implements RecvByteBufAllocator {
+  /** Has Netty read no more than may belong to the question. */
+  private static final class QuestionBytes implements RecvByteBufAllocator {
     private final RecvByteBufAllocator after;
-    private int wanted = Greeting.PREFIX_MAX;
+    private int wanted = Acceptor.FIRST_BYTES;
 
-    FirstBytes(RecvByteBufAllocator after) {
+    QuestionBytes(RecvByteBufAllocator after) {
       this.after = after;
     }
 
@@ -109,78 +91,55 @@ final class Greeter implements TransportServerBootstrap {
     }
   }
 
-  private final class Handler extends ChannelInboundHandlerAdapter {
-    private final FirstBytes sizes;
-    private final ByteBuffer first = ByteBuffer.allocate(Greeting.PREFIX_MAX);
+  /** Answers the question if it comes first, and lets all else pass. */
+  private static final class Answerer extends ChannelInboundHandlerAdapter {
+    private final QuestionBytes sizes;
+    private byte[] came = new byte[0];
 
-    Handler(FirstBytes sizes) {
+    Answerer(QuestionBytes sizes) {
       this.sizes = sizes;
     }
 
     @Override
-    public void channelRead(ChannelHandlerContext context, Object message) throws IOException {
+    public void channelRead(ChannelHandlerContext context, Object message) {
       ByteBuf bytes = (ByteBuf) message;
-      try {
-        first.limit(first.position() + bytes.readableBytes());
-        bytes.readBytes(first);
-        first.limit(first.capacity());
-      } finally {
-        bytes.release();
-      }
-      ByteBuffer prefix = first.duplicate();
-      prefix.flip();
-      if (!Greeting.isPossible(prefix)) {
-        handOn(context, prefix);
-      } else if (first.hasRemaining()) {
-        sizes.wanted = first.remaining();
+      int before = came.length;
+      came = Arrays.copyOf(came, before + bytes.readableBytes());
+      bytes.readBytes(came, before, came.length - before);
+      bytes.release();
+      int left = left();
+      if (left < 0) {
+        sizes.wanted = 0;
+        handOn(context);
+      } else if (left > 0) {
+        // No more than a greeting is told by at first, and never more than is left of the question.
+        sizes.wanted = came.length < Acceptor.FIRST_BYTES ? Acceptor.FIRST_BYTES - came.length : left;
       } else {
-        greet(context, prefix);
+        sizes.wanted = 0;
+        context.writeAndFlush(Unpooled.wrappedBuffer(Question.ANSWER));
+        context.pipeline().remove(this);
       }
     }
 
-    private void greet(ChannelHandlerContext context, ByteBuffer prefix) {
-      context.channel().config().setAutoRead(false);
-      metrics.greetings.inc();
-      try {
-        threads.execute(() -> answer(context, prefix));
-      } catch (RejectedExecutionException e) {
-        metrics.greetingsFailed.inc();
-        BlockLog.LOG.warn("Too many greetings at a time: closing {}", context.channel());
-        context.close();
-      }
-    }
-
-    private void answer(ChannelHandlerContext context, ByteBuffer prefix) {
-      try {
-        SocketChannel socket = (SocketChannel) javaChannel.invoke(context.channel());
-        int timeout = threads.getQueue().isEmpty() ? GREETING_TIMEOUT : CROWDED_TIMEOUT;
-        Greeting greeting = engine.accept(socket, prefix, timeout, service);
-        if (greeting.isLinked()) {
-          greeting.link().close(); // the client's first stream holds it
-          context.close(); // the engine has the connection by a descriptor of its own
-          return;
+    /** Bytes that are missing of the question, at least; -1 if it is none. */
+    private int left() {
+      int left = Integer.MAX_VALUE;
+      for (byte[] form : Question.forms()) {
+        if (came.length <= form.length && Arrays.equals(came, Arrays.copyOf(form, came.length))) {
+          left = Math.min(left, form.length - came.length);
         }
-        metrics.greetingsFailed.inc();
-        BlockLog.LOG.info("{} goes on over Netty: {}", context.channel(), greeting.reason());
-        context.executor().execute(() -> {
-          handOn(context, greeting.unread());
-          context.channel().config().setAutoRead(true);
-        });
-      } catch (IOException | IllegalAccessException | InvocationTargetException | RuntimeException e) {
-        metrics.greetingsFailed.inc();
-        BlockLog.LOG.info("Closing {}, whose greeting failed: {}", context.channel(), e.toString());
-        context.close();
       }
+      return left == Integer.MAX_VALUE ? -1 : left;
     }
 
-    private void handOn(ChannelHandlerContext context, ByteBuffer bytes) {
-      sizes.wanted = 0;
-      metrics.nettyConnections.inc();
-      context.pipeline().remove(this);
-      if (bytes.hasRemaining()) {
-        context.fireChannelRead(Unpooled.copiedBuffer(bytes));
-        context.fireChannelReadComplete();
+    /** In portions as the next handler would have read them. */
+    private void handOn(ChannelHandlerContext context) {
+      for (int at = 0; at < came.length; at += Acceptor.FIRST_BYTES) {
+        int end = Math.min(came.length, at + Acceptor.FIRST_BYTES);
+        context.fireChannelRead(Unpooled.copiedBuffer(came, at, end - at));
       }
+      context.fireChannelReadComplete();
+      context.pipeline().remove(this);
     }
   }
 }

@@ -50,6 +50,11 @@ final class Handshake {
     this.secrets = secrets;
   }
 
+  /** Whether clients and servers have to prove that they know a secret. */
+  boolean authenticates() {
+    return secrets != null;
+  }
+
   // Messages.
 
   /** The next message, copied, or an exception if the peer has closed or sends too much. */

@@ -1,42 +1,45 @@
 package org.apache.spark.network.rdma;
 
 import io.howdah.engine.EngineClosedException;
-import io.howdah.engine.EngineException;
 import io.howdah.engine.EngineStream;
-import io.howdah.engine.Greeting;
 import io.howdah.engine.Link;
 import io.howdah.engine.LinkException;
 import io.howdah.engine.NoSuchServiceException;
+import io.howdah.upgrade.Attempt;
+import io.howdah.upgrade.Linked;
+import io.howdah.upgrade.Upgrade;
 import java.io.IOException;
 import java.net.InetSocketAddress;
-import java.net.SocketTimeoutException;
 import java.nio.channels.SocketChannel;
-import java.util.Optional;
 import java.util.concurrent.locks.ReentrantLock;
 
 /**
- * A block transfer port: over the engine, or known not to take our greeting for a while. The first who needs it
- * connects, others wait meanwhile, as with Netty's clients. Thread-safe.
+ * A block transfer port: over the engine, or over Netty for a while after the engine failed there. The first who needs
+ * it connects, others wait meanwhile, as with Netty's clients. Thread-safe.
  */
 final class Peer {
-  /** So often in a row links may be closed as we come. */
+  /** How often in a row links may be closed while we open a session. */
   private static final int GREETINGS = 3;
+  /** Sessions in a row that are lost before anything came; after that Netty is used. */
+  private static final int LOST_MOST = 2;
 
   private final BlockClient client;
   private final String host;
   private final int port;
   private final ReentrantLock lock = new ReentrantLock();
   private volatile ClientSession session;
-  private volatile long plainUntil;
-  private volatile boolean plain;
-  private boolean said;
-  /** What the server calls its block transfer, as it last said; "" before. */
-  private String service = "";
+  /** As resolved last; null before. */
+  private volatile InetSocketAddress address;
+  private int lost;
 
   Peer(BlockClient client, String host, int port) {
     this.client = client;
     this.host = host;
     this.port = port;
+  }
+
+  private Upgrade upgrade() {
+    return client.options().upgrade();
   }
 
   /**
@@ -50,13 +53,22 @@ final class Peer {
         session.touch();
         return session;
       }
-      drop(new IOException("the link to " + this + " is down"));
+      if (session != null) {
+        lost = session.hasServed() ? 0 : lost + 1;
+        drop(new IOException("the link to " + this + " is down"));
+      }
       if (isPlain()) {
         return null;
       }
-      plain = false;
+      if (lost >= LOST_MOST && !upgrade().isRequired()) {
+        lost = 0;
+        return withoutEngine("its links are lost before a block has come");
+      }
       session = connect();
       return session;
+    } catch (RuntimeException | LinkageError e) { // of the engine, whatever it is
+      BlockLog.LOG.debug("No session with {}", this, e);
+      return withoutEngine(e.toString());
     } finally {
       lock.unlock();
     }
@@ -64,95 +76,96 @@ final class Peer {
 
   /** Whether it is known that blocks of this peer come over Netty. */
   boolean isPlain() {
-    return plain && System.nanoTime() - plainUntil < 0;
+    return address != null && client.connector().isRefused(address);
+  }
+
+  /** From now on Netty is used for a while. @throws IOException if the engine is required */
+  private ClientSession withoutEngine(String cause) throws IOException {
+    client.connector().attempt(address).refuse(cause);
+    client.metrics().fallbacks.inc();
+    return null;
   }
 
   private ClientSession connect() throws IOException {
-    ClientSession again = openKnown();
-    for (int retired = 0; again == null; retired++) {
+    address = new InetSocketAddress(host, port);
+    Attempt attempt = client.connector().attempt(address);
+    ClientSession again = attempt.reuse() ? openKnown(attempt.linked()) : null;
+    for (int closed = 0; again == null; closed++) {
+      attempt = client.connector().attempt(address);
+      if (!greet(attempt)) {
+        return null;
+      }
       try {
-        Link link = greet();
-        return link == null ? null : open(link);
+        return open(attempt.linked());
       } catch (EngineClosedException e) { // the link was idle, and was closed as we came
-        if (retired == GREETINGS || !client.engine().isOpen()) {
+        if (closed == GREETINGS || !client.engine().isOpen()) {
           throw e;
         }
       } catch (NoSuchServiceException e) {
+        attempt.linked().forget();
         return withoutEngine("its process has no block transfer over the engine on this port");
+      } catch (Handshake.RefusedException e) {
+        throw e;
+      } catch (IOException e) {
+        return withoutEngine("the handshake failed: " + e.getMessage());
       }
     }
     return again;
   }
 
-  /** A session over the link that is there, or null: then to greet says how things are now. */
-  private ClientSession openKnown() throws IOException {
-    Optional<Link> known = service.isEmpty() ? Optional.empty() : client.engine().findLink(toString());
-    if (known.isPresent()) {
-      try {
-        return open(known.get());
-      } catch (EngineClosedException | LinkException | NoSuchServiceException e) {
-        BlockLog.LOG.debug("The link to {} was closed meanwhile", this, e);
-      }
-    }
-    return null;
-  }
-
-  private Link greet() throws IOException {
-    try (SocketChannel socket = SocketChannel.open()) {
-      socket.socket().connect(new InetSocketAddress(host, port), client.timeoutMillis());
-      Greeting greeting;
-      try {
-        greeting = client.engine().connect(socket, toString(), 0);
-      } catch (EngineException | SocketTimeoutException e) {
-        // An old server closes a connection that begins with our magic; what it does not understand it may leave be.
-        withoutEngine(e.getMessage());
-        return null;
-      }
-      if (!greeting.isLinked()) {
-        withoutEngine(greeting.reason());
-        return null;
-      }
-      service = greeting.service();
-      if (service.isEmpty()) {
-        greeting.link().close();
-        withoutEngine("who answers there says nothing of block transfer");
-        return null;
-      }
-      return greeting.link();
-    }
-  }
-
-  private ClientSession withoutEngine(String cause) throws IOException {
-    if (client.options().isRequired()) {
-      throw new IOException("blocks of " + this + " have to come over the engine, which it does not take: " + cause);
-    }
-    client.metrics().fallbacks.inc();
-    if (!said) {
-      BlockLog.LOG.warn("Blocks of {} come over Netty: {}", this, cause);
-      said = true;
-    }
-    plainUntil = System.nanoTime() + client.options().rememberNanos();
-    plain = true;
-    return null;
-  }
-
-  private ClientSession open(Link link) throws IOException {
-    EngineStream stream = null;
+  /** A session over the link that is there, or null: then greeting says how things are now. */
+  private ClientSession openKnown(Linked linked) throws IOException {
     try {
-      stream = link.open(service);
+      return open(linked);
+    } catch (EngineClosedException | LinkException | NoSuchServiceException e) {
+      linked.forget();
+      BlockLog.LOG.debug("The link to {} was closed meanwhile", this, e);
+      return null;
+    }
+  }
+
+  /** @return whether there is a stream now; if not, blocks come over Netty */
+  private boolean greet(Attempt attempt) throws IOException {
+    for (boolean first = true;; first = false) {
+      try (SocketChannel socket = SocketChannel.open()) {
+        socket.socket().connect(address, client.timeoutMillis());
+        if (first && !isOurs(socket)) {
+          attempt.refuse("it is stock Spark");
+        }
+        Attempt.Step step = attempt.upgrade(socket, 0);
+        if (step != Attempt.Step.AGAIN) {
+          return step == Attempt.Step.LINKED;
+        }
+      }
+    }
+  }
+
+  private boolean isOurs(SocketChannel socket) {
+    try {
+      return Question.ask(socket.socket(), client.handshake().authenticates(), client.timeoutMillis());
+    } catch (IOException e) {
+      BlockLog.LOG.debug("{} does not answer as Spark does", this, e);
+      return false;
+    }
+  }
+
+  private ClientSession open(Linked linked) throws IOException {
+    EngineStream stream = linked.stream();
+    Link link = null;
+    try {
+      link = stream.link();
       stream.readTimeout(client.timeoutMillis()).writeTimeout(client.timeoutMillis());
       stream.interruptible(false); // a task that is killed must not take the session of all others with it
       long id = client.handshake().connect(stream);
       stream.configureBlocking(false);
       client.metrics().sessions.inc();
-      said = false;
-      BlockLog.LOG.info("Blocks of {} come over {}", this, link);
-      return new ClientSession(link, stream, id, service, client);
+      upgrade().note("Blocks of " + this + " come over " + link);
+      return new ClientSession(link, stream, id, linked, client);
     } catch (IOException | RuntimeException e) {
-      if (stream != null) {
-        stream.close();
+      stream.close();
+      if (link != null) {
+        link.close();
       }
-      link.close();
       throw e;
     }
   }
@@ -173,17 +186,24 @@ final class Peer {
     if (!current.isOpen()) {
       current.close(new IOException("the link to " + this + " is down"));
     } else if (current.silence() > timeoutNanos) {
-      BlockLog.LOG.error("{} has not answered for {} ms; its link is closed", this,
-          timeoutNanos / 1_000_000);
-      try {
-        current.link().disconnect();
-      } catch (IOException e) {
-        BlockLog.LOG.debug("closing the link to {}", this, e);
-      }
+      silent(current, timeoutNanos);
     } else if (current.idleness() > idleNanos) {
       dropIfIdle(idleNanos);
     } else {
       current.pump();
+    }
+  }
+
+  private void silent(ClientSession current, long timeoutNanos) {
+    String cause = "it has not answered for " + timeoutNanos / 1_000_000 + " ms";
+    BlockLog.LOG.error("The link to {} is closed: {}", this, cause);
+    try {
+      current.link().disconnect();
+      if (!upgrade().isRequired()) {
+        withoutEngine(cause);
+      }
+    } catch (IOException e) {
+      BlockLog.LOG.debug("closing the link to {}", this, e);
     }
   }
 

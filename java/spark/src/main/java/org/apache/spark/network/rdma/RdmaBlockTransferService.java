@@ -1,8 +1,7 @@
 package org.apache.spark.network.rdma;
 
 import io.howdah.engine.Engine;
-import io.howdah.engine.EngineOption;
-import io.howdah.engine.EngineUnavailableException;
+import io.howdah.upgrade.BadOptionException;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.concurrent.ExecutorService;
@@ -18,7 +17,6 @@ import org.apache.spark.network.netty.SparkTransportConf;
 import org.apache.spark.network.server.TransportServerBootstrap;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.RetryingBlockFetcher;
-import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.network.util.TransportConf;
 import org.apache.spark.serializer.JavaSerializer;
 import org.apache.spark.storage.BlockId;
@@ -53,21 +51,22 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   private ExecutorService uploads;
   private final AtomicBoolean closed = new AtomicBoolean();
 
+  /** @param options of which the engine is usable */
   RdmaBlockTransferService(SparkConf conf, SecurityManager security, String bindAddress, String host, int port,
-      int cores, Engine engine) {
+      int cores, RdmaBlockConf options) throws IOException {
     super(conf, security, bindAddress, host, port, cores);
-    this.options = SparkOptions.of(conf);
-    this.engine = engine;
+    this.options = options;
+    this.engine = options.upgrade().metrics(metrics()).engine();
     this.configuration = conf;
     this.security = security;
     this.serializer = new JavaSerializer(conf);
     this.transport = SparkTransportConf.fromSparkConf(conf, "shuffle", cores);
-    this.greeter = new Greeter(engine, serviceName, metrics());
+    this.greeter = new Greeter(options.upgrade(), serviceName, metrics());
     metrics().watch(engine);
   }
 
   /**
-   * The block transfer service that the configuration asks for; Spark's own if it does not ask for the engine. The
+   * The block transfer service that the configuration asks for; Spark's own if the engine is switched off. The
    * parameters are those of Spark's own.
    *
    * @throws IllegalArgumentException for values that are not valid
@@ -75,29 +74,37 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
    */
   public static NettyBlockTransferService create(SparkConf conf, SecurityManager security, String bindAddress,
       String host, int port, int cores) {
-    RdmaBlockConf options = SparkOptions.of(conf);
-    if (!options.isEnabled() || isLocal(conf)) {
+    RdmaBlockConf options = isLocal(conf) ? null : SparkOptions.of(conf);
+    if (options == null || !options.isEnabled()) {
       return new NettyBlockTransferService(conf, security, bindAddress, host, port, cores);
     }
-    TransferListener.add(conf);
+    if (conf.get("spark.executor.id", "").equals("driver")) {
+      options.upgrade().checkNames();
+    }
+    try {
+      if (isUsable(options, conf, security)) {
+        ContainerMemory.account(conf, SparkOptions.memoryLimit(conf));
+        TransferListener.add(conf);
+        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, options);
+      }
+    } catch (BadOptionException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
+    } catch (IOException e) {
+      throw new IllegalStateException(e.getMessage(), e);
+    }
+    return withoutEngine(new CountedBlockTransferService(conf, security, bindAddress, host, port, cores));
+  }
+
+  private static boolean isUsable(RdmaBlockConf options, SparkConf conf, SecurityManager security) throws IOException {
     String obstacle = obstacle(conf, security);
     if (obstacle == null) {
-      try {
-        Engine engine = Engine.acquire(options.engine());
-        BlockLog.LOG.info("Block transfer over {}, {}", Engine.description(), engine.affinity());
-        ContainerMemory.account(conf, JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT)));
-        return new RdmaBlockTransferService(conf, security, bindAddress, host, port, cores, engine);
-      } catch (EngineUnavailableException e) {
-        obstacle = e.getMessage();
-      } catch (IOException e) {
-        throw new IllegalArgumentException("block transfer over the engine: " + e.getMessage(), e);
-      }
+      return options.upgrade().isUsable();
     }
     if (options.isRequired()) {
-      throw new IllegalStateException("blocks have to come over the engine (" + options.origin()
-          + "), which can't be used: " + obstacle);
+      throw new IOException(options.cannot(obstacle));
     }
-    return withoutEngine(new CountedBlockTransferService(conf, security, bindAddress, host, port, cores), obstacle);
+    options.upgrade().fellBack("", "Block transfer uses sockets", obstacle);
+    return false;
   }
 
   /** One process, so there is nobody to talk to. */
@@ -260,6 +267,6 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     if (server != null) {
       server.close();
     }
-    engine.close();
+    options.upgrade().close();
   }
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.network.rdma;
 
+import io.howdah.upgrade.BadOptionException;
 import java.io.Closeable;
 import java.io.IOException;
 import java.util.List;
@@ -26,8 +27,10 @@ public final class WorkerShuffleService implements Closeable {
   public static WorkerShuffleService start(SparkConf conf, SecurityManager security, TransportConf transport,
       ExternalShuffleBlockHandler handler) {
     try {
-      return new WorkerShuffleService(EngineShuffleService.start(SparkOptions.of(conf), transport, handler,
+      return new WorkerShuffleService(EngineShuffleService.start(SparkOptions.ofWorker(conf), transport, handler,
           security.isAuthenticationEnabled() ? security : null));
+    } catch (BadOptionException e) {
+      throw new IllegalArgumentException(e.getMessage(), e);
     } catch (IOException e) {
       throw new IllegalStateException(e.getMessage(), e);
     }

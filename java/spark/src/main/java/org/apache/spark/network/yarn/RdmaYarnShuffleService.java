@@ -11,8 +11,8 @@ import org.apache.spark.network.util.TransportConf;
 import org.apache.spark.network.yarn.util.HadoopConfigProvider;
 
 /**
- * Spark's shuffle service for NodeManagers, which also serves over the engine if `spark.shuffle.rdma.enabled` is true
- * in the NodeManager's configuration. Without it, it is the same as ever. Thread-safe.
+ * Spark's shuffle service for NodeManagers, which also serves over the engine, unless the NodeManager's configuration
+ * switches that off. Then it is the same as ever. Thread-safe.
  */
 public class RdmaYarnShuffleService extends YarnShuffleService {
   private EngineShuffleService engine;
@@ -27,7 +27,11 @@ public class RdmaYarnShuffleService extends YarnShuffleService {
     TransportConf transport = new TransportConf("shuffle", new HadoopConfigProvider(conf));
     engine = EngineShuffleService.start(conf, transport, blockHandler, secretManager);
     if (engine != null) {
-      greetAt(server);
+      try {
+        greetAt(server);
+      } catch (ReflectiveOperationException e) { // another Spark than the one that this was made for
+        engine.cannotGreet(e);
+      }
     }
   }
 

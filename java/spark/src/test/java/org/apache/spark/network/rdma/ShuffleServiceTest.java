@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.howdah.engine.Counter;
 import io.howdah.engine.Engine;
 import io.howdah.engine.EngineOption;
+import io.howdah.upgrade.Role;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -79,8 +80,8 @@ class ShuffleServiceTest {
     handler = new ExternalShuffleBlockHandler(transport, null);
     Map<String, String> options = new HashMap<>();
     options.put(RdmaBlockConf.ENABLED, String.valueOf(overEngine));
-    options.put(RdmaBlockConf.PREFIX + "transport", "shm");
-    RdmaBlockConf conf = new RdmaBlockConf(options, "the test", () -> new Configuration(false));
+    RdmaBlockConf conf = new RdmaBlockConf(
+        new SparkSettings(options, () -> new Configuration(false), Collections.emptyMap()), Role.DAEMON);
     engine = EngineShuffleService.start(conf, transport, handler, secrets);
     assertThat(engine != null).isEqualTo(overEngine);
     List<TransportServerBootstrap> own = secrets == null ? Collections.emptyList()
@@ -206,7 +207,7 @@ class ShuffleServiceTest {
     ask(REQUIRED, ONCE);
     register("1");
     Fetched fetched = Fetched.of(asks, server.getPort(), "1", name(1));
-    assertThat(fetched.failures.get(name(1))).hasMessageContaining("have to come over the engine");
+    assertThat(fetched.failures.get(name(1))).hasMessageContaining("has to go over the engine");
     assertThat(client.rdma.metrics().nettyBlocks.getCount()).isZero();
   }
 
@@ -311,7 +312,7 @@ class ShuffleServiceTest {
   void theServiceOfNodeManagersDoesTheSame() throws Exception {
     ask(REQUIRED);
     try (RunningYarnShuffleService service = new RunningYarnShuffleService(nodeManager(
-        RdmaBlockConf.ENABLED + "=true", EngineOption.TRANSPORT.key() + "=shm"))) {
+        EngineOption.TRANSPORT.key() + "=auto"))) {
       asks.registerWithShuffleServer(TestService.HOST, service.port(), "1", write("1"));
       fetchAll(asks, service.port(), "1");
       assertThat(client.rdma.metrics().blocks.getCount()).isEqualTo(SIZES.length);
@@ -320,9 +321,9 @@ class ShuffleServiceTest {
   }
 
   @Test
-  void inNodeManagersItIsTheStockServiceUnlessAskedFor() throws Exception {
+  void inNodeManagersItIsTheStockServiceIfSwitchedOff() throws Exception {
     ask();
-    try (RunningYarnShuffleService service = new RunningYarnShuffleService(nodeManager())) {
+    try (RunningYarnShuffleService service = new RunningYarnShuffleService(nodeManager("hadoop.rdma.enabled=false"))) {
       asks.registerWithShuffleServer(TestService.HOST, service.port(), "1", write("1"));
       fetchAll(asks, service.port(), "1");
       assertThat(client.rdma.metrics().nettyBlocks.getCount()).isEqualTo(SIZES.length);
@@ -333,9 +334,9 @@ class ShuffleServiceTest {
   @Test
   void aServiceThatIsToUseTheEngineAndCannotDoesNotStart() {
     assertThatThrownBy(() -> new RunningYarnShuffleService(nodeManager(RdmaBlockConf.ENABLED + "=true", REQUIRED,
-        "spark.shuffle.io.mode=EPOLL"))).hasMessageContaining("has to serve over the engine")
+        "spark.shuffle.io.mode=EPOLL"))).hasMessageContaining("has to go over the engine")
         .hasMessageContaining("spark.shuffle.io.mode");
     assertThatThrownBy(() -> new RunningYarnShuffleService(nodeManager(RdmaBlockConf.ENABLED + "=true",
-        "spark.shuffle.rdma.batch.size=1"))).hasMessageContaining("in Hadoop's configuration");
+        "spark.shuffle.rdma.batch.size=1"))).hasMessageContaining("spark.shuffle.rdma.batch.size=1 (from ");
   }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.howdah.engine.Engine;
 import io.howdah.engine.EngineConf;
 import io.howdah.engine.EngineOption;
+import io.howdah.upgrade.PeerCache;
+import io.howdah.upgrade.Upgrade;
 import java.io.IOException;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -28,6 +30,11 @@ final class TestService implements BlockDataManager, AutoCloseable {
   /** A block that is not found before the test lets it. */
   static final String SLOW = "rdd_7_7";
 
+  /** An option of a network that is not there: components that set it otherwise do not share an engine. */
+  private static final String OWN = RdmaBlockConf.PREFIX + "verbs.traffic.class";
+  private static final String OF_PROCESS = OWN + "=255";
+  private static final AtomicInteger ENGINES = new AtomicInteger();
+
   final Map<String, ManagedBuffer> blocks = new ConcurrentHashMap<>();
   final Map<String, byte[]> stored = new ConcurrentHashMap<>();
   final AtomicInteger asked = new AtomicInteger();
@@ -36,54 +43,51 @@ final class TestService implements BlockDataManager, AutoCloseable {
   final RdmaBlockTransferService rdma;
   final NettyBlockTransferService service;
 
-  private TestService(SparkConf conf, Engine engine, int port) throws Exception {
-    this.engine = engine;
-    conf.set(RdmaBlockConf.ENABLED, String.valueOf(engine != null));
+  private TestService(SparkConf conf, boolean overEngine, int port) throws Exception {
     SecurityManager security = new SecurityManager(conf, Option.empty());
-    rdma = engine == null ? null : new RdmaBlockTransferService(conf, security, HOST, HOST, port, 2, engine);
-    service = engine == null ? new NettyBlockTransferService(conf, security, HOST, HOST, port, 2) : rdma;
+    RdmaBlockConf options = SparkOptions.of(conf);
+    assertThat(overEngine && options.upgrade().isUsable()).isEqualTo(overEngine);
+    rdma = overEngine ? new RdmaBlockTransferService(conf, security, HOST, HOST, port, 2, options) : null;
+    service = overEngine ? rdma : new NettyBlockTransferService(conf, security, HOST, HOST, port, 2);
+    engine = overEngine ? rdma.engine() : null;
     service.init(this);
   }
 
-  /** Over shared memory. @param options engine options after "engine.", else Spark's */
+  /** With an engine that no other service has. @param options engine options after "engine.", else Spark's */
   static TestService rdma(String... options) throws Exception {
-    EngineConf engine = engineConf();
-    for (String option : options) {
-      if (option.startsWith("engine.")) {
-        String[] parts = option.substring("engine.".length()).split("=", 2);
-        engine.set(EngineConf.PREFIX + parts[0], parts[1], "the test");
-      }
-    }
-    return new TestService(conf(options), Engine.create(engine), 0);
+    return new TestService(conf(options).set(OWN, String.valueOf(1 + ENGINES.getAndIncrement() % 254)), true, 0);
   }
 
+  /** Of an engine that is no service's. */
   static EngineConf engineConf() {
     return new EngineConf().set(EngineOption.TRANSPORT, "shm").environment(false);
   }
 
-  /** An engine that services come and go in, as in a process that lives longer than they do. */
-  static Engine process() throws Exception {
-    return Engine.acquire(engineConf());
+  /** Keeps an engine that services come and go in, as in a process that lives longer than they do. */
+  static Upgrade process() throws Exception {
+    Upgrade process = SparkOptions.of(conf(RdmaBlockConf.REQUIRED + "=true", OF_PROCESS)).upgrade();
+    assertThat(process.isUsable()).isTrue();
+    return process;
   }
 
   /** A service in that. @param port 0 for any */
-  static TestService in(Engine process, int port, String... options) throws Exception {
-    assertThat(process.isOpen()).isTrue();
-    return new TestService(conf(options), Engine.acquire(engineConf()), port);
+  static TestService in(Upgrade process, int port, String... options) throws Exception {
+    SparkConf conf = conf(options).set(OWN, OF_PROCESS.substring(OWN.length() + 1));
+    TestService service = new TestService(conf, true, port);
+    assertThat(service.engine).isSameAs(process.engine());
+    return service;
   }
 
   /** Stock Spark's. */
   static TestService netty(String... options) throws Exception {
-    return new TestService(conf(options), null, 0);
+    return new TestService(conf(options), false, 0);
   }
 
   static SparkConf conf(String... options) {
     SparkConf conf = new SparkConf(false).set("spark.app.id", APP).set("spark.shuffle.io.retryWait", "100ms");
     for (String option : options) {
-      if (!option.startsWith("engine.")) {
-        String[] parts = option.split("=", 2);
-        conf.set(parts[0], parts[1]);
-      }
+      String[] parts = option.split("=", 2);
+      conf.set(parts[0].replaceFirst("^engine[.]", RdmaBlockConf.PREFIX), parts[1]);
     }
     return conf;
   }
@@ -153,5 +157,6 @@ final class TestService implements BlockDataManager, AutoCloseable {
   @Override
   public void close() {
     service.close();
+    PeerCache.ofThisProcess().clear(); // ports come again
   }
 }
