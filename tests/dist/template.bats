@@ -40,6 +40,7 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 
 @test "an older name of a template is taken, with a line that says today's" {
     run -0 --separate-stderr "$TREE/bin/howdah" template write "$OUT" rpc-required
+    # shellcheck disable=SC2154 # set by run
     [ "$stderr" = 'howdah: the template rpc-required is called required now' ]
     grep -q '<value>required</value>' "$OUT/core-site.xml"
     rm -r "$OUT"

@@ -66,6 +66,7 @@ public final class Greeting {
 
   static Greeting accept(EngineCore core, int fd, ByteBuffer prefix, long timeoutMillis, String service)
       throws IOException {
+    checkPrefix(prefix);
     ByteBuffer out = Memory.scratch();
     byte[] name = service.getBytes(StandardCharsets.US_ASCII);
     if (name.length > SERVICE_MAX) {
@@ -96,15 +97,19 @@ public final class Greeting {
     return new Greeting(core, out);
   }
 
+  private static void checkPrefix(ByteBuffer prefix) throws EngineUnavailableException {
+    int length = prefix == null ? 0 : prefix.remaining();
+    int most = length > PREFIX_MAX && isPossible(prefix) ? GREETING_READ_MAX : PREFIX_MAX;
+    if (length > most) {
+      throw new IllegalArgumentException(length + " bytes were read before; at most " + most + " can be");
+    }
+  }
+
   private static int copyPrefix(ByteBuffer prefix, ByteBuffer to) {
     if (prefix == null) {
       return 0;
     }
     ByteBuffer bytes = prefix.duplicate();
-    if (bytes.remaining() > GREETING_READ_MAX) {
-      throw new IllegalArgumentException(
-          bytes.remaining() + " bytes were read before; at most " + GREETING_READ_MAX + " can be");
-    }
     int length = bytes.remaining();
     to.position(SIZE);
     to.put(bytes);

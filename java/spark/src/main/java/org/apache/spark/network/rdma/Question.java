@@ -11,7 +11,8 @@ import java.util.Arrays;
 /**
  * What a client asks on a new connection before it greets: stock Spark would log a stack trace for a greeting. The
  * question is a message of Spark's own that stock Spark answers and that has no effect: OpenBlocks for no block, or
- * with `spark.authenticate` the first message of SASL. A server of ours knows its bytes and answers with bytes of its own.
+ * with `spark.authenticate` the first message of SASL. A server of ours knows its bytes and answers with bytes of
+ * its own.
  */
 final class Question {
   private static final String NAME = "io.howdah";
