@@ -195,17 +195,17 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
 }
 
 @test "stat shows what went over which transport; RPC over the engine without a setting" {
-    cluster start --dir "$DIR"
-    with "$DIR" hdfs dfs -ls /
-    run -0 "$HOWDAH" stat --dir "$DIR"
+    cluster start --dir "$BATS_TEST_TMPDIR/s" --datanodes 1 --no-yarn
+    with "$BATS_TEST_TMPDIR/s" hdfs dfs -ls /
+    run -0 "$HOWDAH" stat --dir "$BATS_TEST_TMPDIR/s"
     echo "$output"
     [[ $output == TRAFFIC*RPC*shm* ]]
     [[ $output == *"rpc: auto: libhowdah"* ]]
-    [ "$("$HOWDAH" stat --dir "$DIR" --json | field "[r['calls'] > 0 for r in s['rows'] if (r['traffic'], r['transport']) == ('RPC', 'shm')]")" = '[True]' ]
+    [ "$("$HOWDAH" stat --dir "$BATS_TEST_TMPDIR/s" --json | field "[r['calls'] > 0 for r in s['rows'] if (r['traffic'], r['transport']) == ('RPC', 'shm')]")" = '[True]' ]
     # The same by the configuration that a shell has.
-    eval "$(cluster env --dir "$DIR")"
+    eval "$(cluster env --dir "$BATS_TEST_TMPDIR/s")"
     "$HOWDAH" stat | grep -qE '^RPC +shm +[1-9]'
-    cluster stop --dir "$DIR"
+    cluster stop --dir "$BATS_TEST_TMPDIR/s"
 }
 
 @test "stock switches RDMA off for daemons and clients, and is recorded; a folder of the shell's that is gone does not matter" {
