@@ -156,8 +156,9 @@ all_over_engine() {
 
 @test "switched off, by any of its names, nothing of it is used" {
     local off
-    for off in spark.shuffle.rdma.enabled spark.hadoop.hadoop.rdma.enabled; do
-        OPTIONS="--conf $off=false" switched_off
+    printf 'hadoop.ib.enabled false\nhadoop.roce.enabled false\n' >"$OUT/hibd.conf"
+    for off in '--conf spark.shuffle.rdma.enabled=false' "--properties-file $OUT/hibd.conf"; do
+        OPTIONS=$off switched_off
     done
 }
 
