@@ -245,37 +245,41 @@ static void a_thread_that_sleeps_learns_of_it(void **state)
     bury(engine, queue, link, pid, fds[0]);
 }
 
+/* The visitor is forked before there is an engine: the thread sanitizer follows no fork of a program with threads. */
+static void visit(const struct test_peer *peer)
+{
+    int fds[2], status;
+    hd_queue *queue;
+    hd_buf *msg;
+    test_sockets(fds);
+    pid_t pid = start_victim(fds[0], peer);
+    hd_engine *engine = test_engine(NULL);
+    assert_ok(hd_queue_create(engine, &queue));
+    assert_ok(hd_engine_listen(engine, "test", queue, 0));
+    struct hd_connect_result result = {.size = sizeof(result)};
+    assert_ok(hd_accept(engine, fds[1], NULL, 0, PATIENCE, &result));
+    struct hd_event event = next_event(queue, HD_EVENT_STREAM);
+    assert_ok(hd_recv(event.stream, &msg, PATIENCE));
+    hd_buf_unref(msg);
+    assert_ok(hd_send(event.stream, "y", 1, PATIENCE));
+    waitpid(pid, &status, 0);
+    assert_int_equal(status, 0);
+    assert_true(hd_recv(event.stream, &msg, PATIENCE) != 0);
+    hd_stream_close(event.stream);
+    hd_link_put(result.link);
+    close(fds[1]);
+    await_counter(engine, "links.now", 0);
+    assert_int_equal(counter(engine, "links.ended"), 1);
+    assert_int_equal(counter(engine, "links.failed"), 0);
+    hd_queue_destroy(queue);
+    hd_engine_destroy(engine);
+}
+
 static void a_client_that_ends_is_no_failure(void **state)
 {
     (void)state;
-    const struct test_peer *visitors[] = {&visitor, &polite};
-    hd_engine *engine = test_engine(NULL);
-    hd_queue *queue;
-    assert_ok(hd_queue_create(engine, &queue));
-    assert_ok(hd_engine_listen(engine, "test", queue, 0));
-    for (unsigned i = 0; i < 2; i++) {
-        int fds[2], status;
-        hd_buf *msg;
-        test_sockets(fds);
-        pid_t pid = start_victim(fds[0], visitors[i]);
-        struct hd_connect_result result = {.size = sizeof(result)};
-        assert_ok(hd_accept(engine, fds[1], NULL, 0, PATIENCE, &result));
-        struct hd_event event = next_event(queue, HD_EVENT_STREAM);
-        assert_ok(hd_recv(event.stream, &msg, PATIENCE));
-        hd_buf_unref(msg);
-        assert_ok(hd_send(event.stream, "y", 1, PATIENCE));
-        waitpid(pid, &status, 0);
-        assert_int_equal(status, 0);
-        assert_true(hd_recv(event.stream, &msg, PATIENCE) != 0);
-        hd_stream_close(event.stream);
-        hd_link_put(result.link);
-        close(fds[1]);
-        await_counter(engine, "links.now", 0);
-        assert_int_equal(counter(engine, "links.ended"), i + 1);
-        assert_int_equal(counter(engine, "links.failed"), 0);
-    }
-    hd_queue_destroy(queue);
-    hd_engine_destroy(engine);
+    visit(&visitor);
+    visit(&polite);
 }
 
 static void counter_files_of_the_dead_are_swept(void **state)

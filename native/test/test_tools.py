@@ -146,8 +146,12 @@ class Stat(WithFolder):
                 [self.tool, *arguments], env={"HOWDAH_STATS_DIR": str(self.folder)}, text=True, capture_output=True,
                 preexec_fn=lambda: (os.setgid(65534), os.setuid(65534)), check=False)
 
-        self.tool = self.folder / "howdah-stat"
+        # Where anybody may go; the tool finds its library beside its own folder.
+        self.tool = self.folder / "bin" / "howdah-stat"
+        self.tool.parent.mkdir()
         shutil.copy(TOOLS / "howdah-stat", self.tool)
+        for library in TOOLS.parent.glob("libhowdah.so.0"):
+            shutil.copy(library, self.folder)
         self.folder.chmod(0o755)
         for number in range(3):
             foreign = self.folder / f"howdah-1-{number}.stats"

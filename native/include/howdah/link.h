@@ -53,7 +53,8 @@ HD_API int hd_connect(hd_engine *engine, int fd, const char *address, int64_t ti
                       struct hd_connect_result *result);
 
 /** Server side. `prefix` has the bytes that the caller had to read already: at most HD_UNREAD_MAX, which come back in
- *  `unread` if they are not ours, or, if hd_is_greeting() says so of HD_UNREAD_MAX of them, at most HD_PREFIX_MAX. Returns at the first byte that is not of our greeting. Errors as hd_connect(). */
+ *  `unread` if they are not ours, or, if hd_is_greeting() says so of HD_UNREAD_MAX of them, at most HD_PREFIX_MAX.
+ *  Returns at the first byte that is not of our greeting. Errors as hd_connect(). */
 HD_API int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_length, int64_t timeout,
                      struct hd_connect_result *result);
 
