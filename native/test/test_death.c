@@ -246,7 +246,7 @@ static void a_thread_that_sleeps_learns_of_it(void **state)
 }
 
 /* The visitor is forked before there is an engine: the thread sanitizer follows no fork of a program with threads. */
-static void visit(const struct test_peer *peer)
+static void receive(const struct test_peer *peer)
 {
     int fds[2], status;
     hd_queue *queue;
@@ -278,8 +278,8 @@ static void visit(const struct test_peer *peer)
 static void a_client_that_ends_is_no_failure(void **state)
 {
     (void)state;
-    visit(&visitor);
-    visit(&polite);
+    receive(&visitor);
+    receive(&polite);
 }
 
 static void counter_files_of_the_dead_are_swept(void **state)
