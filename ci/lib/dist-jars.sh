@@ -144,7 +144,7 @@ add_our_jars() {
                 put "$jar" "$1/share/howdah"
                 ln -s "../share/howdah/$name" "$1/jars/$name"
                 # The rebuilt modules of Hadoop do not work without these, so they are found wherever hadoop-common is.
-                case $name in howdah-engine-* | howdah-upgrade-* | howdah-rpc-* | howdah-hdfs-* | howdah-mapreduce-*) ln -s "../../../howdah/$name" "$1/share/hadoop/common/lib/" ;; esac
+                case $name in howdah-engine-* | howdah-upgrade-* | howdah-rpc-* | howdah-hdfs-* | howdah-storage-* | howdah-mapreduce-*) ln -s "../../../howdah/$name" "$1/share/hadoop/common/lib/" ;; esac
                 ;;
             *) put "$jar" "$1/share/howdah/lib" ;;
         esac

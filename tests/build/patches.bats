@@ -108,14 +108,17 @@ patched() { "$ROOT/ci/lib/patched-sources" module official/sources.jar proj/src 
 changed() { cat "$@" | grep -cE '^[-+]([^-+]|$)'; }
 
 # Backports of upstream's own fixes (NNNN-cve-...) are as long as the fix is: they are not counted.
-@test "our hooks stay tiny: under 40 changed lines a module" {
+# HDFS has three features of ours in one module: block data over the engine, packets in its memory, and storage modes.
+@test "our hooks stay tiny: under 40 changed lines a module, 48 in hadoop-hdfs" {
     for module in "$ROOT"/patches/*/; do
         patches=()
         for patch in "$module"*.patch; do
             [[ ! -e $patch || ${patch##*/} == [0-9]*-@(cve|fix)-* ]] || patches+=("$patch")
         done
         [ ${#patches[@]} -gt 0 ] || continue
-        [ "$(changed "${patches[@]}")" -lt 40 ] || { echo "$module changes $(changed "${patches[@]}") lines" && false; }
+        limit=40
+        [[ $module != */hadoop-hdfs/ ]] || limit=48
+        [ "$(changed "${patches[@]}")" -lt "$limit" ] || { echo "$module changes $(changed "${patches[@]}") lines" && false; }
     done
 }
 

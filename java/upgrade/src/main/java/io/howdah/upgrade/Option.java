@@ -15,6 +15,8 @@ import java.util.regex.Pattern;
 public final class Option<T> {
   private static final Pattern NUMBER = Pattern.compile("(\\d{1,18})\\s*([a-z]*)");
 
+  private static final Pattern SHARE = Pattern.compile("\\d{0,9}\\.?\\d{1,9}");
+
   private interface Parser<T> {
     /** @return null if the text is no value */
     T parse(String text);
@@ -86,6 +88,25 @@ public final class Option<T> {
   /** Any text. */
   static Option<String> text(String key, String otherwise, String help) {
     return of(key, otherwise, "text", help, text -> text);
+  }
+
+  /** One of several words, in lower case. */
+  static Option<String> choice(String key, String otherwise, String help, String... words) {
+    return of(key, otherwise, String.join(", ", words), help, text -> {
+      String word = text.toLowerCase(Locale.ROOT);
+      return Arrays.asList(words).contains(word) ? word : null;
+    });
+  }
+
+  /** A share of a whole: above 0, at most 1. */
+  static Option<Double> share(String key, double otherwise, String help) {
+    return of(key, otherwise, "a number above 0, at most 1", help, text -> {
+      if (!SHARE.matcher(text).matches()) {
+        return null;
+      }
+      double value = Double.parseDouble(text);
+      return value > 0 && value <= 1 ? (Double) value : null;
+    });
   }
 
   private static Long within(Long value, long least, long most) {

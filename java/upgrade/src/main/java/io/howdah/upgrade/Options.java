@@ -42,6 +42,30 @@ public final class Options {
   public static final Option<Integer> HDFS_STAGE_QUEUE = Option.count("dfs.rdma.stages.queue", 16, 1, 4096,
       "packets of a block that may wait to be written");
 
+  // Storage modes of HDFS.
+  public static final Option<String> STORAGE_MODE = Option.text("dfs.rdma.hhh.mode", null,
+      "storage mode: Default or hhh; without it blocks are stored as by stock Hadoop");
+  public static final Option<Integer> MEMORY_REPLICAS = Option.count("dfs.rdma.memory.replicas", 1, 1, 512,
+      "replicas of a block in RAM");
+  public static final Option<Double> MEMORY_SHARE = Option.share("dfs.rdma.memory.percentage", 0.7,
+      "share of a RAM folder's file system that blocks may fill");
+  public static final Option<Double> MEMORY_LOW = Option.share("dfs.rdma.memory.low.percentage", 0.6,
+      "share down to which cold replicas leave RAM");
+  public static final Option<Long> MEMORY_CAPACITY = Option.bytes("dfs.rdma.memory.capacity", 0, 0, 1L << 60,
+      "size that a RAM folder counts with; 0: that of its file system");
+  public static final Option<String> PLACEMENT = Option.choice("dfs.rdma.placement.policy", "auto",
+      "how tiers are chosen for a new block", "auto", "greedy", "balanced");
+  public static final Option<String> PLACEMENT_WEIGHTS = Option.text("dfs.rdma.placement.weights", "1,1,1",
+      "how much of a block's replicas RAM, SSD and disk take with the policy balanced");
+  public static final Option<Long> USE_HALFLIFE = Option.millis("dfs.rdma.use.halflife", 600_000, 100,
+      Integer.MAX_VALUE, "time in which the weight of a read halves");
+  public static final Option<Integer> PROMOTION_READS = Option.count("dfs.rdma.promotion.reads", 3, 0, 1_000_000,
+      "reads within that time after which a replica is copied to RAM; 0: never");
+  public static final Option<Long> MOVER_INTERVAL = Option.millis("dfs.rdma.mover.interval", 1000, 10, 3_600_000,
+      "time between two looks of a DataNode at what to move");
+  public static final Option<Long> MOVER_BANDWIDTH = Option.bytes("dfs.rdma.mover.bandwidth", 100 << 20, 0, 1L << 40,
+      "bytes a second that a DataNode moves between tiers; 0: no limit");
+
   // MapReduce's shuffle.
   public static final Option<Long> SHUFFLE_PACKET_SIZE = Option.bytes("mapred.rdma.shuffle.packet.size", 512 << 10,
       16 << 10, 8 << 20, "size of the windows in which a reducer fetches map output");
@@ -68,9 +92,7 @@ public final class Options {
   static {
     ACCEPTED.put("dfs.datanode.rdma.port", "DataNodes take the engine's connections on their ordinary port");
     ACCEPTED.put("dfs.rdma.namenode.list", "NameNodes are found by dfs.nameservices and fs.defaultFS");
-    ACCEPTED.put("dfs.rdma.hhh.mode", "this release has no storage modes");
-    ACCEPTED.put("dfs.rdma.lustre.path", "this release has no storage modes");
-    ACCEPTED.put("dfs.rdma.memory.percentage", "this release has no storage modes");
+    ACCEPTED.put("dfs.rdma.lustre.path", "this release has no storage mode that uses it");
     ACCEPTED.put("mapred.rdma.shuffle.lustre", "intermediate data is where mapreduce.cluster.local.dir says");
     ACCEPTED.put("mapred.rdma.local.ssd.used", "intermediate data is where mapreduce.cluster.local.dir says");
     ACCEPTED.put("mapred.rdma.disk.shuffle.enabled", "the shuffle spills to disk as stock Hadoop's does");

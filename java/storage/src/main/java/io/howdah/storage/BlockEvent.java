@@ -1,0 +1,86 @@
+package io.howdah.storage;
+
+import java.time.Instant;
+import java.util.Locale;
+import org.apache.hadoop.fs.StorageType;
+
+/**
+ * What happened to a replica, when, and why. Immutable; fits in a long, of which a DataNode keeps some for each
+ * replica.
+ */
+public final class BlockEvent {
+  /** Kinds of events. */
+  public enum Kind {
+    /** It was created: from is the tier that was asked for, to the one it was created on. */
+    CREATED,
+    /** It was moved from one tier to another. */
+    MOVED,
+    /** A copy was made in RAM, beside the replica on its tier. */
+    COPIED,
+    /** The copy in RAM was removed. */
+    COPY_DROPPED;
+
+    @Override
+    public String toString() {
+      return name().toLowerCase(Locale.ROOT).replace('_', '-');
+    }
+  }
+
+  private static final Kind[] KINDS = Kind.values();
+  private static final StorageType[] TYPES = StorageType.values();
+  private static final Reason[] REASONS = Reason.values();
+
+  private final long time;
+  private final Kind kind;
+  private final StorageType from;
+  private final StorageType to;
+  private final Reason reason;
+
+  /** An event at a time in milliseconds since 1970. */
+  public BlockEvent(long time, Kind kind, StorageType from, StorageType to, Reason reason) {
+    this.time = time;
+    this.kind = kind;
+    this.from = from;
+    this.to = to;
+    this.reason = reason;
+  }
+
+  /** The event in a long: 44 bits of time, then kind, types and reason of 5 bits each. */
+  long packed() {
+    return time << 20 | (long) kind.ordinal() << 15 | from.ordinal() << 10 | to.ordinal() << 5 | reason.ordinal();
+  }
+
+  /** The event that a long holds. */
+  static BlockEvent unpacked(long packed) {
+    return new BlockEvent(packed >>> 20, KINDS[(int) (packed >> 15 & 31)], TYPES[(int) (packed >> 10 & 31)],
+        TYPES[(int) (packed >> 5 & 31)], REASONS[(int) (packed & 31)]);
+  }
+
+  /** Time, kind, tiers and reason, with tabs between. */
+  @Override
+  public String toString() {
+    return Instant.ofEpochMilli(time) + "\t" + kind + "\t" + from + "\t" + to + "\t" + reason;
+  }
+
+  /**
+   * The event that a text holds.
+   *
+   * @throws IllegalArgumentException if it holds none
+   */
+  static BlockEvent parse(String text) {
+    String[] words = text.split("\t");
+    if (words.length != 5) {
+      throw new IllegalArgumentException(text);
+    }
+    try {
+      return new BlockEvent(Instant.parse(words[0]).toEpochMilli(), Kind.valueOf(constant(words[1])),
+          StorageType.valueOf(words[2]), StorageType.valueOf(words[3]), Reason.valueOf(constant(words[4])));
+    } catch (java.time.DateTimeException e) {
+      throw new IllegalArgumentException(text, e);
+    }
+  }
+
+  private static String constant(String word) {
+    return word.toUpperCase(Locale.ROOT).replace('-', '_');
+  }
+}

@@ -1,0 +1,186 @@
+package io.howdah.storage;
+
+import java.io.BufferedWriter;
+import java.io.File;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
+import java.util.stream.Stream;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What happened to each replica of a DataNode, in memory and in a text file of each folder ({@code howdah-blocks.tsv}:
+ * pool, block, event). The file is for people and for the next start; replicas do not depend on it. Thread-safe. Lines
+ * reach the file with {@link #flush}; a file that cannot be written is logged once.
+ */
+public final class BlockJournal {
+  /** The file's name. */
+  public static final String FILE = "howdah-blocks.tsv";
+  private static final Logger LOG = LoggerFactory.getLogger("io.howdah.storage");
+  /** Of a replica; the first one and the last ones are kept. */
+  private static final int EVENTS = 8;
+  private static final int LINES_BEFORE_COMPACTION = 100_000;
+
+  private final ConcurrentHashMap<ExtendedBlockId, Story> stories = new ConcurrentHashMap<>();
+  private final Map<File, Volume> volumes = new HashMap<>();
+
+  private static final class Story {
+    private long[] events = {};
+    private File volume;
+
+    private void add(BlockEvent event, File where) {
+      if (events.length == EVENTS) {
+        System.arraycopy(events, 2, events, 1, EVENTS - 2);
+      } else {
+        events = Arrays.copyOf(events, events.length + 1);
+      }
+      events[events.length - 1] = event.packed();
+      volume = where;
+    }
+  }
+
+  private static final class Volume {
+    private final List<String> pending = new ArrayList<>();
+    private long lines;
+    private boolean isBroken;
+  }
+
+  /** Notes an event of a replica in a folder. */
+  public void add(ExtendedBlockId block, File volume, BlockEvent event) {
+    stories.compute(block, (key, known) -> {
+      Story story = known != null ? known : new Story();
+      story.add(event, volume);
+      return story;
+    });
+    synchronized (volumes) {
+      volumes.computeIfAbsent(volume, key -> new Volume()).pending.add(line(block, event));
+    }
+  }
+
+  private static String line(ExtendedBlockId block, BlockEvent event) {
+    return block.getBlockPoolId() + "\tblk_" + block.getBlockId() + "\t" + event;
+  }
+
+  /** The events of a replica, oldest first; empty if none are known. */
+  public List<BlockEvent> of(ExtendedBlockId block) {
+    List<BlockEvent> events = new ArrayList<>();
+    stories.computeIfPresent(block, (key, story) -> {
+      for (long event : story.events) {
+        events.add(BlockEvent.unpacked(event));
+      }
+      return story;
+    });
+    return events;
+  }
+
+  /** Forgets a replica that is gone. Its lines leave the file with the next compaction. */
+  public void forget(ExtendedBlockId block) {
+    stories.remove(block);
+  }
+
+  /** Writes what was noted since the last call. */
+  public void flush() {
+    synchronized (volumes) {
+      volumes.forEach((folder, volume) -> {
+        try {
+          if (volume.lines > LINES_BEFORE_COMPACTION && volume.lines > 4L * EVENTS * stories.size()) {
+            compact(folder, volume);
+          } else {
+            append(folder, volume);
+          }
+          volume.isBroken = false;
+        } catch (IOException e) {
+          if (!volume.isBroken) {
+            LOG.warn("{} cannot be written ({}): howdah blocks knows of events in it until the DataNode ends",
+                new File(folder, FILE), e.toString());
+          }
+          volume.isBroken = true;
+        } finally {
+          volume.pending.clear();
+        }
+      });
+    }
+  }
+
+  private static void append(File folder, Volume volume) throws IOException {
+    if (!volume.pending.isEmpty()) {
+      Files.write(folder.toPath().resolve(FILE), volume.pending, StandardCharsets.UTF_8, StandardOpenOption.CREATE,
+          StandardOpenOption.APPEND);
+      volume.lines += volume.pending.size();
+    }
+  }
+
+  /** Rewrites a file with what is known of replicas that are there. */
+  private void compact(File folder, Volume volume) throws IOException {
+    Path fresh = folder.toPath().resolve(FILE + ".new");
+    volume.lines = 0;
+    try (BufferedWriter out = Files.newBufferedWriter(fresh, StandardCharsets.UTF_8)) {
+      for (Map.Entry<ExtendedBlockId, Story> entry : stories.entrySet()) {
+        if (folder.equals(entry.getValue().volume)) {
+          for (BlockEvent event : of(entry.getKey())) {
+            out.write(line(entry.getKey(), event));
+            out.write('\n');
+            volume.lines++;
+          }
+        }
+      }
+    }
+    Files.move(fresh, folder.toPath().resolve(FILE), StandardCopyOption.ATOMIC_MOVE);
+  }
+
+  /**
+   * Reads what a folder's file has of one block pool. Lines that are no events (the last one after a crash) are
+   * skipped.
+   *
+   * @param isThere whether a replica is in the folder
+   */
+  public void load(File folder, String pool, Predicate<ExtendedBlockId> isThere) {
+    Path file = folder.toPath().resolve(FILE);
+    if (!Files.exists(file)) {
+      return;
+    }
+    long[] lines = {0};
+    try (Stream<String> all = Files.lines(file, StandardCharsets.ISO_8859_1)) {
+      all.forEach(line -> {
+        lines[0]++;
+        String[] parts = line.split("\t", 3);
+        if (parts.length == 3 && parts[0].equals(pool)) {
+          load(parts[1], parts[2], folder, pool, isThere);
+        }
+      });
+    } catch (IOException | java.io.UncheckedIOException e) {
+      LOG.warn("{} cannot be read ({}): howdah blocks does not know what happened before this start", file,
+          e.toString());
+    }
+    synchronized (volumes) {
+      volumes.computeIfAbsent(folder, key -> new Volume()).lines = lines[0];
+    }
+  }
+
+  private void load(String name, String text, File folder, String pool, Predicate<ExtendedBlockId> isThere) {
+    if (!name.matches("blk_-?\\d{1,19}")) {
+      return;
+    }
+    try {
+      ExtendedBlockId block = new ExtendedBlockId(Long.parseLong(name.substring(4)), pool);
+      BlockEvent event = BlockEvent.parse(text);
+      if (isThere.test(block)) {
+        stories.computeIfAbsent(block, key -> new Story()).add(event, folder);
+      }
+    } catch (IllegalArgumentException e) {
+      LOG.debug("no event: {}", text);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+package io.howdah.storage;
+
+import io.howdah.upgrade.Options;
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+
+/** Where the replicas of a block are kept. */
+public enum StorageMode {
+  /** Some replicas in RAM, the others on SSD and disk. */
+  HHH("Default", "hhh", true),
+  /** All replicas in RAM, persisted behind. */
+  HHH_M("In-Memory", "hhh-m", false),
+  /** One local replica and one on a shared file system. */
+  HHH_L("Lustre", "hhh-l", false),
+  /** Likewise, with a buffer before the shared file system. */
+  HHH_L_BB("Lustre-BB", "hhh-l-bb", false);
+
+  private final String hibd;
+  private final String ours;
+  private final boolean isThere;
+
+  StorageMode(String hibd, String ours, boolean isThere) {
+    this.hibd = hibd;
+    this.ours = ours;
+    this.isThere = isThere;
+  }
+
+  /** Its name in HiBD's configuration. */
+  public String hibdName() {
+    return hibd;
+  }
+
+  /** Whether a configuration asks for a mode, whatever its name. */
+  public static boolean isSet(Configuration conf) {
+    return !conf.getTrimmed(Options.STORAGE_MODE.key(), "").isEmpty();
+  }
+
+  /**
+   * The mode that a configuration asks for.
+   *
+   * @throws IOException if there is no mode of that name, or not in this release; the message says what there is
+   */
+  static StorageMode of(Configuration conf) throws IOException {
+    String name = conf.getTrimmed(Options.STORAGE_MODE.key(), "");
+    for (StorageMode mode : values()) {
+      if (mode.hibd.equalsIgnoreCase(name) || mode.ours.equalsIgnoreCase(name)) {
+        if (!mode.isThere) {
+          throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": this release does not have the "
+              + "storage mode " + mode + ": set Default, or remove the property");
+        }
+        return mode;
+      }
+    }
+    throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": there is no storage mode of that name: "
+        + "set Default, or remove the property");
+  }
+
+  @Override
+  public String toString() {
+    return name().replace('_', '-');
+  }
+}

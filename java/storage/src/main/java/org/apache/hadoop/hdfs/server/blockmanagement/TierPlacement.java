@@ -1,0 +1,119 @@
+package org.apache.hadoop.hdfs.server.blockmanagement;
+
+import io.howdah.storage.StorageMode;
+import io.howdah.storage.TierSettings;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.EnumSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.AddBlockFlag;
+import org.apache.hadoop.hdfs.DFSConfigKeys;
+import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants;
+import org.apache.hadoop.net.NetworkTopology;
+import org.apache.hadoop.net.Node;
+import org.apache.hadoop.util.Time;
+
+/**
+ * Where the replicas of a block go in a storage mode: nodes as upstream's policy chooses them, types of storage by
+ * {@link TierPolicy}. Files with another storage policy than HOT keep it. Thread-safe as upstream's.
+ */
+public class TierPlacement extends BlockPlacementPolicyDefault {
+  private static final long LEVELS_MS = 1000;
+
+  private TierSettings settings;
+  private BlockStoragePolicy hot;
+  private PlacementLog log;
+  private volatile TierLevels levels;
+  private volatile long levelsAt;
+
+  /** Made by its name. */
+  public TierPlacement() {
+    super();
+  }
+
+  /** The policy that is used unless {@code dfs.block.replicator.classname} names one: upstream's without a mode. */
+  public static Class<? extends BlockPlacementPolicy> orStock(Configuration conf) {
+    return StorageMode.isSet(conf) ? TierPlacement.class : DFSConfigKeys.DFS_BLOCK_REPLICATOR_CLASSNAME_DEFAULT;
+  }
+
+  @Override
+  public void initialize(Configuration conf, FSClusterStats stats, NetworkTopology cluster, Host2NodesMap hosts) {
+    super.initialize(conf, stats, cluster, hosts);
+    try {
+      settings = TierSettings.of(conf);
+    } catch (IOException e) {
+      throw new IllegalArgumentException(e.getMessage(), e); // the NameNode does not start
+    }
+    hot = BlockStoragePolicySuite.createDefaultSuite().getPolicy(HdfsConstants.HOT_STORAGE_POLICY_ID);
+    // The Balancer and fsck have one too, without statistics: they place no blocks.
+    log = stats == null ? null : PlacementLog.ofNameNode(settings);
+  }
+
+  @Override
+  public DatanodeStorageInfo[] chooseTarget(String path, int count, Node writer, List<DatanodeStorageInfo> chosen,
+      boolean returnChosen, Set<Node> excluded, long blockSize, BlockStoragePolicy policy,
+      EnumSet<AddBlockFlag> flags) {
+    BlockStoragePolicy tiers = tiers(policy, blockSize);
+    DatanodeStorageInfo[] targets =
+        super.chooseTarget(path, count, writer, chosen, returnChosen, excluded, blockSize, tiers, flags);
+    if (!(tiers instanceof TierPolicy)) {
+      return targets;
+    }
+    List<DatanodeStorageInfo> all = new ArrayList<>(Arrays.asList(targets));
+    if (!returnChosen) {
+      all.addAll(0, chosen);
+    }
+    // A block that would be in RAM only is not placed: a power failure would lose it.
+    boolean isRefused = chosen.isEmpty() && targets.length > 0
+        && all.stream().noneMatch(storage -> TierPolicy.isPersistent(storage.getStorageType()));
+    if (log != null) {
+      log.add(path, (TierPolicy) tiers, chosen.size() + count, isRefused ? Collections.emptyList() : all);
+    }
+    return isRefused ? DatanodeStorageInfo.EMPTY_ARRAY : targets;
+  }
+
+  @Override
+  DatanodeStorageInfo[] chooseTarget(String path, int count, Node writer, Set<Node> excluded, long blockSize,
+      List<DatanodeDescriptor> favored, BlockStoragePolicy policy, EnumSet<AddBlockFlag> flags) {
+    return super.chooseTarget(path, count, writer, excluded, blockSize, favored, tiers(policy, blockSize), flags);
+  }
+
+  private BlockStoragePolicy tiers(BlockStoragePolicy policy, long blockSize) {
+    boolean isTiered = policy != null && policy.getId() == HdfsConstants.HOT_STORAGE_POLICY_ID;
+    return isTiered && !(policy instanceof TierPolicy) ? new TierPolicy(policy, settings, levels(), blockSize) : policy;
+  }
+
+  private TierLevels levels() {
+    long now = Time.monotonicNow();
+    if (levels == null || now - levelsAt >= LEVELS_MS) {
+      levels = TierLevels.of(clusterMap);
+      levelsAt = now;
+    }
+    return levels;
+  }
+
+  @Override
+  public List<DatanodeStorageInfo> chooseReplicasToDelete(Collection<DatanodeStorageInfo> candidates, int expected,
+      List<StorageType> excess, DatanodeDescriptor added, DatanodeDescriptor hint) {
+    List<StorageType> have = new ArrayList<>();
+    candidates.forEach(storage -> have.add(storage.getStorageType()));
+    // The file's policy is not said. What HOT has too much of is known, and the other policies differ from it.
+    List<StorageType> ofHot = hot.chooseExcess((short) expected, have);
+    boolean isTiered = have.size() > expected && sorted(ofHot).equals(sorted(excess));
+    List<StorageType> ours = isTiered ? TierExcess.of(settings, have, expected) : excess;
+    return super.chooseReplicasToDelete(candidates, expected, ours, added, hint);
+  }
+
+  private static List<StorageType> sorted(List<StorageType> types) {
+    List<StorageType> sorted = new ArrayList<>(types);
+    sorted.sort(null);
+    return sorted;
+  }
+}

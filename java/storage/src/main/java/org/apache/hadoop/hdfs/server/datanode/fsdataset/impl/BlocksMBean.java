@@ -1,0 +1,87 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import io.howdah.storage.BlockEvent;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.regex.Pattern;
+import javax.management.Attribute;
+import javax.management.AttributeList;
+import javax.management.AttributeNotFoundException;
+import javax.management.DynamicMBean;
+import javax.management.MBeanInfo;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+
+/**
+ * The replicas of a DataNode in JMX: attribute {@code blk_N} is what is known of that block's, so {@code
+ * /jmx?get=...::blk_N} of the web server tells it. It is not listed, as there may be millions. Thread-safe.
+ */
+final class BlocksMBean implements DynamicMBean {
+  private static final Pattern BLOCK = Pattern.compile("blk_-?\\d{1,18}");
+
+  private final TierDataset dataset;
+
+  BlocksMBean(TierDataset dataset) {
+    this.dataset = dataset;
+  }
+
+  /**
+   * For each block pool that has the block: a line with state, type of storage and whether there is a copy in RAM, then
+   * its events.
+   *
+   * @return the lines; empty if there is no such replica
+   */
+  @Override
+  public Object getAttribute(String name) throws AttributeNotFoundException {
+    if (!BLOCK.matcher(name).matches()) {
+      throw new AttributeNotFoundException(name);
+    }
+    List<String> lines = new ArrayList<>();
+    long id = Long.parseLong(name.substring(4));
+    for (String pool : dataset.volumeMap.getBlockPoolList()) {
+      ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+      if (replica != null) {
+        ExtendedBlockId block = new ExtendedBlockId(id, pool);
+        lines.add(pool + "\t" + replica.getState() + "\t" + replica.getVolume().getStorageType() + "\t"
+            + (dataset.copies().has(block) ? "copy-in-ram" : "-"));
+        for (BlockEvent event : dataset.journal().of(block)) {
+          lines.add(event.toString());
+        }
+      }
+    }
+    return lines.toArray(new String[0]);
+  }
+
+  @Override
+  public AttributeList getAttributes(String[] names) {
+    AttributeList found = new AttributeList();
+    for (String name : names) {
+      try {
+        found.add(new Attribute(name, getAttribute(name)));
+      } catch (AttributeNotFoundException e) {
+        continue; // as the interface has it: those that are there
+      }
+    }
+    return found;
+  }
+
+  @Override
+  public void setAttribute(Attribute attribute) throws AttributeNotFoundException {
+    throw new AttributeNotFoundException(attribute.getName() + " cannot be set");
+  }
+
+  @Override
+  public AttributeList setAttributes(AttributeList attributes) {
+    return new AttributeList();
+  }
+
+  @Override
+  public Object invoke(String name, Object[] arguments, String[] signature) {
+    throw new UnsupportedOperationException(name);
+  }
+
+  @Override
+  public MBeanInfo getMBeanInfo() {
+    return new MBeanInfo(BlocksMBean.class.getName(), "replicas, by the name of the block", null, null, null, null);
+  }
+}

@@ -1,0 +1,446 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import io.howdah.storage.BlockEvent;
+import io.howdah.storage.BlockJournal;
+import io.howdah.storage.Reason;
+import io.howdah.storage.TierSettings;
+import io.howdah.storage.UseCounts;
+import java.io.File;
+import java.io.IOException;
+import java.io.InputStream;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.DataStorage;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaAlreadyExistsException;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
+import org.apache.hadoop.hdfs.server.datanode.VolumeScanner;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.LengthInputStream;
+import org.apache.hadoop.hdfs.util.DataTransferThrottler;
+import org.apache.hadoop.util.AutoCloseableLock;
+import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
+import org.apache.hadoop.util.Time;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The replica store of a DataNode in a storage mode: upstream's, with tiers. A replica that finds no room on its tier
+ * goes to a slower one. Files are found again if a replica was moved between the look-up and the opening.
+ */
+@SuppressWarnings("try") // locks and references are held, not used
+class TierDataset extends FsDatasetImpl {
+  static final Logger LOG = LoggerFactory.getLogger("io.howdah.storage");
+  private static final Map<StorageType, List<StorageType>> SLOWER = new EnumMap<>(StorageType.class);
+
+  static {
+    SLOWER.put(StorageType.RAM_DISK, Arrays.asList(StorageType.SSD, StorageType.DISK));
+    SLOWER.put(StorageType.SSD, Collections.singletonList(StorageType.DISK));
+  }
+
+  private final TierSettings settings;
+  private final UseCounts uses;
+  private final BlockJournal journal = new BlockJournal();
+  private final RamCopies copies = new RamCopies(this);
+  private final TierCounts counts = new TierCounts();
+  private final TierMover mover;
+  private final TierStatus status;
+  private final Set<ExtendedBlockId> moving = ConcurrentHashMap.newKeySet();
+
+  TierDataset(DataNode datanode, DataStorage storage, Configuration conf, TierSettings settings) throws IOException {
+    super(datanode, storage, conf);
+    this.settings = settings;
+    uses = new UseCounts(settings.halflife());
+    mover = new TierMover(this, settings);
+    status = new TierStatus(this, settings, datanode.getDatanodeUuid());
+    mover.start();
+  }
+
+  /** Called by the constructor of the superclass, too: before there are fields. */
+  @Override
+  public FsVolumeImpl createFsVolume(String storageUuid, File current, StorageType type) throws IOException {
+    Configuration conf = datanode.getConf();
+    return new TierVolume(this, storageUuid, current, conf, type, TierSettings.of(conf));
+  }
+
+  UseCounts uses() {
+    return uses;
+  }
+
+  RamCopies copies() {
+    return copies;
+  }
+
+  TierCounts counts() {
+    return counts;
+  }
+
+  TierMover mover() {
+    return mover;
+  }
+
+  BlockJournal journal() {
+    return journal;
+  }
+
+  private static ExtendedBlockId key(ExtendedBlock block) {
+    return new ExtendedBlockId(block.getBlockId(), block.getBlockPoolId());
+  }
+
+  /** The folders that are there, of one type or (null) of all. */
+  List<TierVolume> volumes(StorageType type) {
+    List<TierVolume> found = new ArrayList<>();
+    try (FsVolumeReferences all = getFsVolumeReferences()) {
+      for (FsVolumeSpi volume : all) {
+        if (type == null || volume.getStorageType() == type) {
+          found.add((TierVolume) volume);
+        }
+      }
+    } catch (IOException e) {
+      throw new IllegalStateException(e); // giving references back reads and writes nothing
+    }
+    return found;
+  }
+
+  // Writing.
+
+  private interface Creation {
+    ReplicaHandler on(StorageType type) throws IOException;
+  }
+
+  @Override
+  public ReplicaHandler createRbw(StorageType type, ExtendedBlock block, boolean lazily) throws IOException {
+    return create(type, block, tier -> super.createRbw(tier, block, lazily));
+  }
+
+  @Override
+  public ReplicaHandler createTemporary(StorageType type, ExtendedBlock block) throws IOException {
+    return create(type, block, tier -> super.createTemporary(tier, block));
+  }
+
+  private ReplicaHandler create(StorageType asked, ExtendedBlock block, Creation creation) throws IOException {
+    if (asked == StorageType.RAM_DISK) {
+      mover.makeRoom(block.getNumBytes());
+    }
+    try {
+      return created(asked, asked, block, Reason.ASKED, creation);
+    } catch (DiskOutOfSpaceException e) {
+      Reason reason = volumes(asked).isEmpty() ? Reason.NO_SUCH_TIER
+          : asked == StorageType.RAM_DISK ? Reason.RAM_FULL : Reason.TIER_FULL;
+      for (StorageType slower : SLOWER.getOrDefault(asked, Collections.emptyList())) {
+        try {
+          return created(asked, slower, block, reason, creation);
+        } catch (DiskOutOfSpaceException more) {
+          e.addSuppressed(more);
+        }
+      }
+      throw e;
+    }
+  }
+
+  private ReplicaHandler created(StorageType asked, StorageType type, ExtendedBlock block, Reason reason,
+      Creation creation) throws IOException {
+    ReplicaHandler made = creation.on(type);
+    ReplicaInfo replica = volumeMap.get(block.getBlockPoolId(), block.getBlockId());
+    if (replica != null) {
+      note(key(block), replica, BlockEvent.Kind.CREATED, asked, replica.getVolume().getStorageType(), reason);
+    }
+    counts.created(asked, type);
+    return made;
+  }
+
+  private void note(ExtendedBlockId block, ReplicaInfo replica, BlockEvent.Kind kind, StorageType from, StorageType to,
+      Reason reason) {
+    File folder = new File(((FsVolumeImpl) replica.getVolume()).getBasePath());
+    journal.add(block, folder, new BlockEvent(Time.now(), kind, from, to, reason));
+  }
+
+  @Override
+  public void finalizeBlock(ExtendedBlock block) throws IOException {
+    super.finalizeBlock(block);
+    uses.written(key(block), Time.monotonicNow());
+  }
+
+  @Override
+  public ReplicaHandler append(ExtendedBlock block, long stamp, long length) throws IOException {
+    copies.drop(key(block));
+    try {
+      return super.append(block, stamp, length);
+    } catch (DiskOutOfSpaceException e) {
+      if (!leaveForGrowth(block)) {
+        throw e;
+      }
+      return super.append(block, stamp, length);
+    }
+  }
+
+  @Override
+  public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
+    copies.drop(key(block));
+    try {
+      return super.recoverAppend(block, stamp, length);
+    } catch (DiskOutOfSpaceException e) {
+      if (!leaveForGrowth(block)) {
+        throw e;
+      }
+      return super.recoverAppend(block, stamp, length);
+    }
+  }
+
+  /** Moves a replica that its tier has no room for, to a slower one. */
+  private boolean leaveForGrowth(ExtendedBlock block) throws IOException {
+    ReplicaInfo replica = volumeMap.get(block.getBlockPoolId(), block.getBlockId());
+    return replica instanceof FinalizedReplica
+        && moveDown(block.getBlockPoolId(), (FinalizedReplica) replica, Reason.GROWS, null);
+  }
+
+  @Override
+  public void invalidate(String pool, Block[] blocks) throws IOException {
+    try {
+      super.invalidate(pool, blocks);
+    } finally {
+      for (Block block : blocks) {
+        if (volumeMap.get(pool, block.getBlockId()) == null) {
+          ExtendedBlockId gone = new ExtendedBlockId(block.getBlockId(), pool);
+          copies.drop(gone);
+          uses.forget(gone);
+          journal.forget(gone);
+        }
+      }
+    }
+  }
+
+  // Moving.
+
+  /**
+   * Moves a replica to the next slower tier that has room.
+   *
+   * @return whether it is there now; not if no tier has room, or the replica changed meanwhile
+   */
+  boolean moveDown(String pool, FinalizedReplica replica, Reason reason, DataTransferThrottler throttler)
+      throws IOException {
+    StorageType type = replica.getVolume().getStorageType();
+    for (StorageType slower : SLOWER.getOrDefault(type, Collections.emptyList())) {
+      TierVolume target = roomiest(slower, replica.getNumBytes());
+      if (target != null) {
+        return move(pool, replica, target, reason, throttler);
+      }
+    }
+    return false;
+  }
+
+  /** The folder of a type that has most room, if that is enough for so many bytes and their checksums; else null. */
+  TierVolume roomiest(StorageType type, long bytes) throws IOException {
+    TierVolume best = null;
+    for (TierVolume volume : volumes(type)) {
+      if (volume.getAvailable() >= bytes + bytes / 100
+          && (best == null || volume.getAvailable() > best.getAvailable())) {
+        best = volume;
+      }
+    }
+    return best;
+  }
+
+  boolean move(String pool, FinalizedReplica replica, TierVolume target, Reason reason,
+      DataTransferThrottler throttler) throws IOException {
+    ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), pool);
+    if (!moving.add(block)) {
+      return false; // another thread does
+    }
+    try {
+      StorageType from = replica.getVolume().getStorageType();
+      FinalizedReplica moved = new ReplicaMove(this, throttler, pool, replica, target).run();
+      if (moved == null) {
+        return false;
+      }
+      copies.drop(block);
+      note(block, moved, BlockEvent.Kind.MOVED, from, target.getStorageType(), reason);
+      counts.moved(moved.getNumBytes());
+      return true;
+    } finally {
+      moving.remove(block);
+    }
+  }
+
+  /** How many replicas are being moved. */
+  int inMotion() {
+    return moving.size();
+  }
+
+  /** Copies a replica to RAM. */
+  boolean copyToRam(String pool, FinalizedReplica replica, TierVolume ram, DataTransferThrottler throttler)
+      throws IOException {
+    ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), pool);
+    if (!copies.make(pool, replica, ram, throttler)) {
+      return false;
+    }
+    StorageType from = replica.getVolume().getStorageType();
+    note(block, replica, BlockEvent.Kind.COPIED, from, StorageType.RAM_DISK, Reason.HOT);
+    counts.copied(replica.getNumBytes());
+    return true;
+  }
+
+  void droppedCopy(ExtendedBlockId block, ReplicaInfo replica) {
+    note(block, replica, BlockEvent.Kind.COPY_DROPPED, StorageType.RAM_DISK, replica.getVolume().getStorageType(),
+        Reason.DROPPED);
+  }
+
+  /**
+   * For the Balancer and the Mover. Upstream's does not look again after the copy, and would lose an append in between.
+   */
+  @Override
+  public ReplicaInfo moveBlockAcrossStorage(ExtendedBlock block, StorageType type) throws IOException {
+    ReplicaInfo replica = getReplicaInfo(block);
+    if (!(replica instanceof FinalizedReplica)) {
+      throw new ReplicaNotFoundException(ReplicaNotFoundException.UNFINALIZED_REPLICA + block);
+    }
+    if (replica.getVolume().getStorageType() == type) {
+      throw new ReplicaAlreadyExistsException("Replica " + replica + " already exists on storage " + type);
+    }
+    TierVolume target = roomiest(type, replica.getNumBytes());
+    if (target == null) {
+      throw new DiskOutOfSpaceException("no folder of type " + type + " has room for " + replica);
+    }
+    if (!move(block.getBlockPoolId(), (FinalizedReplica) replica, target, Reason.COMMAND, null)) {
+      throw new IOException("Replica " + replica + " changed while it was copied to storage " + type);
+    }
+    return replica;
+  }
+
+  // Reading.
+
+  @Override
+  public InputStream getBlockInputStream(ExtendedBlock block, long offset) throws IOException {
+    ExtendedBlockId key = key(block);
+    boolean isScan = Thread.currentThread() instanceof VolumeScanner;
+    InputStream copy = isScan ? null : copies.open(key, offset);
+    if (!isScan) {
+      read(key, copy != null);
+    }
+    return copy != null ? copy : found(block, () -> super.getBlockInputStream(block, offset));
+  }
+
+  private void read(ExtendedBlockId block, boolean isCopy) {
+    ReplicaInfo replica = volumeMap.get(block.getBlockPoolId(), block.getBlockId());
+    if (replica instanceof FinalizedReplica) {
+      boolean isInRam = isCopy || replica.getVolume().getStorageType() == StorageType.RAM_DISK;
+      counts.read(isInRam);
+      int reads = uses.read(block, Time.monotonicNow());
+      if (!isInRam && settings.promotionReads() > 0 && reads >= settings.promotionReads()) {
+        mover.promote(block);
+      }
+    }
+  }
+
+  @Override
+  public LengthInputStream getMetaDataInputStream(ExtendedBlock block) throws IOException {
+    return found(block, () -> super.getMetaDataInputStream(block));
+  }
+
+  @Override
+  public void checkBlock(ExtendedBlock block, long length, ReplicaState state) throws IOException {
+    found(block, () -> {
+      super.checkBlock(block, length, state);
+      return this;
+    });
+  }
+
+  @Override
+  public long getLength(ExtendedBlock block) throws IOException {
+    return found(block, () -> super.getLength(block));
+  }
+
+  @Override
+  File validateBlockFile(String pool, long id) {
+    File file = file(pool, id);
+    while (file != null && !file.exists()) {
+      File now = file(pool, id);
+      if (file.equals(now)) {
+        return super.validateBlockFile(pool, id);
+      }
+      file = now;
+    }
+    return file;
+  }
+
+  private interface Opening<T> {
+    T run() throws IOException;
+  }
+
+  /** Opens a file of a replica; again, if it was moved meanwhile. */
+  private <T> T found(ExtendedBlock block, Opening<T> opening) throws IOException {
+    while (true) {
+      File before = file(block.getBlockPoolId(), block.getBlockId());
+      try {
+        T opened = opening.run();
+        if (opened != null || !isMoved(block, before)) {
+          return opened;
+        }
+      } catch (IOException e) {
+        if (!isMoved(block, before)) {
+          throw e;
+        }
+      }
+    }
+  }
+
+  private boolean isMoved(ExtendedBlock block, File before) {
+    File now = file(block.getBlockPoolId(), block.getBlockId());
+    return now != null && before != null && !now.equals(before);
+  }
+
+  private File file(String pool, long id) {
+    ReplicaInfo replica = volumeMap.get(pool, id);
+    return replica == null ? null : replica.getBlockFile();
+  }
+
+  // Starting and ending.
+
+  @Override
+  public void addBlockPool(String pool, Configuration conf) throws IOException {
+    super.addBlockPool(pool, conf);
+    for (TierVolume volume : volumes(null)) {
+      journal.load(new File(volume.getBasePath()), pool, block -> {
+        ReplicaInfo replica = volumeMap.get(pool, block.getBlockId());
+        return replica != null && replica.getVolume() == volume;
+      });
+    }
+  }
+
+  /** The finalized replicas in a folder. */
+  List<FinalizedReplica> finalizedIn(String pool, TierVolume volume) {
+    List<FinalizedReplica> found = new ArrayList<>();
+    try (AutoCloseableLock lock = acquireDatasetLock()) {
+      for (ReplicaInfo replica : volumeMap.replicas(pool)) {
+        if (replica instanceof FinalizedReplica && replica.getVolume() == volume) {
+          found.add((FinalizedReplica) replica);
+        }
+      }
+    }
+    return found;
+  }
+
+  @Override
+  public void shutdown() {
+    mover.stop();
+    copies.in(null).forEach(copies::drop);
+    journal.flush();
+    status.close();
+    super.shutdown();
+  }
+}

@@ -1,0 +1,88 @@
+package io.howdah.storage;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.File;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.StandardOpenOption;
+import java.util.List;
+import java.util.Random;
+import java.util.stream.Collectors;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+/** What is noted is found, in memory and after a restart. */
+class BlockJournalTest {
+  private static final ExtendedBlockId A = new ExtendedBlockId(-7, "BP-1");
+  private static final ExtendedBlockId B = new ExtendedBlockId(8, "BP-1");
+
+  @TempDir
+  Path folder;
+
+  private static BlockEvent event(long time, Reason reason) {
+    return new BlockEvent(time, BlockEvent.Kind.CREATED, StorageType.RAM_DISK, StorageType.SSD, reason);
+  }
+
+  private static List<String> texts(BlockJournal journal, ExtendedBlockId block) {
+    return journal.of(block).stream().map(String::valueOf).collect(Collectors.toList());
+  }
+
+  @Test
+  void everyEventFitsInALongAndInALine() {
+    Random random = new Random(1);
+    for (BlockEvent.Kind kind : BlockEvent.Kind.values()) {
+      for (Reason reason : Reason.values()) {
+        for (StorageType from : StorageType.values()) {
+          for (StorageType to : StorageType.values()) {
+            BlockEvent event = new BlockEvent(Math.abs(random.nextLong()) >>> 20, kind, from, to, reason);
+            assertThat(BlockEvent.unpacked(event.packed())).hasToString(event.toString());
+            assertThat(BlockEvent.parse(event.toString())).hasToString(event.toString());
+          }
+        }
+      }
+    }
+  }
+
+  @Test
+  void aRestartFindsWhatIsThere() throws Exception {
+    File volume = folder.toFile();
+    BlockJournal journal = new BlockJournal();
+    journal.add(A, volume, event(1, Reason.RAM_FULL));
+    journal.add(B, volume, event(2, Reason.ASKED));
+    journal.add(A, volume, event(3, Reason.COLD));
+    journal.flush();
+    Files.write(folder.resolve(BlockJournal.FILE), "BP-1\tblk_8\t2026-01-01T00".getBytes(StandardCharsets.UTF_8),
+        StandardOpenOption.APPEND); // cut by a crash
+    BlockJournal next = new BlockJournal();
+    next.load(volume, "BP-2", block -> true);
+    assertThat(next.of(A)).isEmpty();
+    next.load(volume, "BP-1", A::equals);
+    assertThat(texts(next, A)).isEqualTo(texts(journal, A)).hasSize(2);
+    assertThat(next.of(B)).isEmpty();
+  }
+
+  @Test
+  void theFirstAndTheLastEventsAreKept() {
+    BlockJournal journal = new BlockJournal();
+    for (int i = 0; i < 100; i++) {
+      journal.add(A, folder.toFile(), event(i, Reason.COLD));
+    }
+    assertThat(texts(journal, A)).hasSize(8).first().asString().startsWith("1970-01-01T00:00:00Z");
+    assertThat(texts(journal, A)).last().asString().startsWith("1970-01-01T00:00:00.099Z");
+    journal.forget(A);
+    assertThat(journal.of(A)).isEmpty();
+  }
+
+  @Test
+  void aFolderThatCannotBeWrittenStopsNothing() {
+    BlockJournal journal = new BlockJournal();
+    journal.add(A, folder.resolve("missing").toFile(), event(1, Reason.ASKED));
+    journal.flush();
+    journal.flush();
+    assertThat(journal.of(A)).hasSize(1);
+  }
+}

@@ -1,0 +1,175 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.concurrent.Callable;
+import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
+import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+
+/** A whole HDFS in this process, with all its folders in RAM. */
+final class TierCluster implements AutoCloseable {
+  static final int BLOCK = 1 << 20;
+  static final StorageType[] THREE = {StorageType.RAM_DISK, StorageType.SSD, StorageType.DISK};
+  private static final long WAIT_MS = 60_000;
+
+  final MiniDFSCluster cluster;
+  final DistributedFileSystem fs;
+  private final File folder;
+
+  TierCluster(Configuration conf, int dataNodes, StorageType... types) throws IOException {
+    this(conf, types, Stream.generate(() -> new Configuration(false)).limit(dataNodes).toArray(Configuration[]::new));
+  }
+
+  /** With a DataNode for each configuration, which lies over the cluster's. */
+  TierCluster(Configuration conf, StorageType[] types, Configuration[] overlays) throws IOException {
+    folder = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-storage-test-").toFile();
+    conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, folder.toString());
+    try {
+      cluster = new MiniDFSCluster.Builder(conf).numDataNodes(overlays.length).storageTypes(types)
+          .storagesPerDatanode(types.length).dataNodeConfOverlays(overlays).build();
+      cluster.waitActive();
+    } catch (IOException | RuntimeException e) {
+      FileUtil.fullyDelete(folder);
+      throw e;
+    }
+    fs = cluster.getFileSystem();
+  }
+
+  /** The mode HHH with small blocks; the mover looks when a test says so. */
+  static Configuration hhh() {
+    Configuration conf = new Configuration();
+    conf.set("dfs.rdma.hhh.mode", "hhh");
+    conf.setLong("dfs.rdma.mover.interval", 3_600_000);
+    return plain(conf);
+  }
+
+  static Configuration plain(Configuration conf) {
+    conf.set("hadoop.rdma.enabled", "false");
+    conf.setLong("dfs.blocksize", BLOCK);
+    conf.setInt("dfs.replication", 3);
+    conf.setInt("dfs.heartbeat.interval", 1);
+    conf.setInt("dfs.namenode.replication.interval", 1);
+    conf.setInt("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 50);
+    conf.setBoolean("dfs.client.block.write.replace-datanode-on-failure.best-effort", true);
+    return conf;
+  }
+
+  @Override
+  public void close() {
+    cluster.shutdown();
+    FileUtil.fullyDelete(folder);
+  }
+
+  // DataNodes.
+
+  FsDatasetSpi<?> store(int dataNode) {
+    return cluster.getDataNodes().get(dataNode).getFSDataset();
+  }
+
+  TierDataset dataset(int dataNode) {
+    return (TierDataset) store(dataNode);
+  }
+
+  List<TierDataset> datasets() {
+    List<TierDataset> all = new ArrayList<>();
+    for (DataNode node : cluster.getDataNodes()) {
+      all.add((TierDataset) node.getFSDataset());
+    }
+    return all;
+  }
+
+  String pool() {
+    return cluster.getNamesystem().getBlockPoolId();
+  }
+
+  /** The NameNode hears now what DataNodes have to tell. */
+  void report() throws IOException {
+    for (DataNode node : cluster.getDataNodes()) {
+      DataNodeTestUtils.triggerHeartbeat(node);
+      DataNodeTestUtils.triggerDeletionReport(node);
+    }
+  }
+
+  void rounds() throws IOException {
+    for (TierDataset dataset : datasets()) {
+      dataset.mover().round();
+    }
+    report();
+  }
+
+  // Files.
+
+  static byte[] bytes(int size, long seed) {
+    byte[] bytes = new byte[size];
+    new Random(seed).nextBytes(bytes);
+    return bytes;
+  }
+
+  Path write(String name, int size, int replication) throws IOException {
+    Path path = new Path(name);
+    try (FSDataOutputStream out = fs.create(path, true, 4096, (short) replication, BLOCK)) {
+      out.write(bytes(size, name.hashCode()));
+    }
+    return path;
+  }
+
+  byte[] read(Path path) throws IOException {
+    byte[] bytes = new byte[(int) fs.getFileStatus(path).getLen()];
+    try (FSDataInputStream in = fs.open(path)) {
+      in.readFully(bytes);
+      assertThat(in.read()).isEqualTo(-1);
+    }
+    return bytes;
+  }
+
+  void assertHolds(Path path, int size) throws IOException {
+    assertThat(Arrays.equals(read(path), bytes(size, path.toString().hashCode()))).as(path.toString()).isTrue();
+  }
+
+  List<LocatedBlock> blocks(Path path) throws IOException {
+    return fs.getClient().getLocatedBlocks(path.toString(), 0, Long.MAX_VALUE).getLocatedBlocks();
+  }
+
+  /** The types of storage of each block's replicas, as the NameNode has them, sorted. */
+  List<List<StorageType>> types(Path path) throws IOException {
+    List<List<StorageType>> all = new ArrayList<>();
+    for (LocatedBlock block : blocks(path)) {
+      List<StorageType> types = new ArrayList<>(Arrays.asList(block.getStorageTypes()));
+      types.sort(null);
+      all.add(types);
+    }
+    return all;
+  }
+
+  /** Waits until each block of a file has replicas of these types. */
+  void await(Path path, StorageType... types) throws Exception {
+    awaitThat(() -> types(path).stream().allMatch(Arrays.asList(types)::equals), () -> types(path));
+  }
+
+  static void awaitThat(Callable<Boolean> condition, Callable<?> state) throws Exception {
+    long end = System.nanoTime() + WAIT_MS * 1_000_000;
+    while (!condition.call()) {
+      assertThat(System.nanoTime()).as("waited a minute; it is %s", state.call()).isLessThan(end);
+      Thread.sleep(50);
+    }
+  }
+}

@@ -1,0 +1,191 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.howdah.storage.Reason;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Random;
+import java.util.Set;
+import java.util.TreeMap;
+import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.junit.jupiter.api.Test;
+
+/** Files that are written, flushed, appended to, truncated and read while their replicas are moved without rest. */
+class TierMoveTest {
+  private static final int STEPS = Integer.getInteger("howdah.test.steps", 100);
+  private static final long SEED = Long.getLong("howdah.test.seed", 7);
+
+  private final Random random = new Random(SEED);
+  private final TreeMap<String, byte[]> model = new TreeMap<>();
+  private TierCluster hdfs;
+
+  /** Moves any replica anywhere, and copies any to RAM, until it is told to end. */
+  private final class Restless extends Thread {
+    private final Random choice = new Random(SEED + 1);
+    private final AtomicReference<Throwable> failure = new AtomicReference<>();
+    private final AtomicLong moves = new AtomicLong();
+    private volatile boolean isDone;
+
+    @Override
+    public void run() {
+      try {
+        while (!isDone) {
+          for (TierDataset dataset : hdfs.datasets()) {
+            for (TierVolume from : dataset.volumes(null)) {
+              for (FinalizedReplica replica : dataset.finalizedIn(hdfs.pool(), from)) {
+                disturb(dataset, replica);
+              }
+            }
+            dataset.copies().prune();
+          }
+        }
+      } catch (Throwable e) {
+        failure.set(e);
+      }
+    }
+
+    private void disturb(TierDataset dataset, FinalizedReplica replica) throws IOException {
+      try {
+        List<TierVolume> all = dataset.volumes(null);
+        boolean isDone = choice.nextInt(4) == 0
+            ? dataset.copyToRam(hdfs.pool(), replica, dataset.volumes(StorageType.RAM_DISK).get(0), null)
+            : dataset.move(hdfs.pool(), replica, all.get(choice.nextInt(all.size())), Reason.COMMAND, null);
+        moves.addAndGet(isDone ? 1 : 0);
+      } catch (java.io.FileNotFoundException e) {
+        // It was deleted or appended to before its file was opened.
+        ReplicaInfo now = dataset.volumeMap.get(hdfs.pool(), replica.getBlockId());
+        assertThat(now).as("%s", e).isNotSameAs(replica);
+      }
+    }
+  }
+
+  @Test
+  void noByteIsLost() throws Exception {
+    Configuration conf = TierCluster.hhh();
+    conf.setInt("dfs.replication", 2);
+    conf.setLong("dfs.blocksize", 64 << 10);
+    conf.setLong("dfs.namenode.fs-limits.min-block-size", 0);
+    conf.setInt("dfs.datanode.directoryscan.interval", 1);
+    try (TierCluster cluster = new TierCluster(conf, 2, TierCluster.THREE)) {
+      hdfs = cluster;
+      Restless restless = new Restless();
+      restless.start();
+      try {
+        for (int step = 0; step < STEPS; step++) {
+          step();
+        }
+      } finally {
+        restless.isDone = true;
+        restless.join();
+      }
+      assertThat(restless.failure.get()).isNull();
+      assertThat(restless.moves.get()).isGreaterThan(STEPS / 10);
+      for (String name : model.keySet()) {
+        check(name);
+        agree(new Path(name));
+      }
+    }
+  }
+
+  private void step() throws Exception {
+    int what = random.nextInt(10);
+    if (model.size() < 4 || what == 0) {
+      create();
+      return;
+    }
+    String name = (String) model.keySet().toArray()[random.nextInt(model.size())];
+    if (what < 4) {
+      append(name);
+    } else if (what == 4) {
+      truncate(name);
+    } else if (what == 5 && model.size() > 8) {
+      hdfs.fs.delete(new Path(name), false);
+      model.remove(name);
+    } else if (what == 6) {
+      hdfs.fs.setReplication(new Path(name), (short) (1 + random.nextInt(2)));
+    } else {
+      check(name);
+    }
+  }
+
+  private byte[] some() {
+    byte[] bytes = new byte[random.nextInt(100_000)];
+    random.nextBytes(bytes);
+    return bytes;
+  }
+
+  private void create() throws IOException {
+    String name = "/file" + random.nextInt(1 << 30);
+    byte[] bytes = some();
+    try (FSDataOutputStream out = hdfs.fs.create(new Path(name), true, 4096, (short) 2, 64 << 10)) {
+      out.write(bytes);
+    }
+    model.put(name, bytes);
+  }
+
+  private void append(String name) throws Exception {
+    byte[] bytes = some();
+    byte[] old = model.get(name);
+    byte[] all = Arrays.copyOf(old, old.length + bytes.length);
+    System.arraycopy(bytes, 0, all, old.length, bytes.length);
+    try (FSDataOutputStream out = hdfs.fs.append(new Path(name))) {
+      int half = bytes.length / 2;
+      out.write(bytes, 0, half);
+      out.hflush();
+      byte[] seen = new byte[old.length + half];
+      try (org.apache.hadoop.fs.FSDataInputStream in = hdfs.fs.open(new Path(name))) {
+        in.readFully(seen);
+      }
+      assertThat(Arrays.equals(seen, Arrays.copyOf(all, seen.length))).as(name).isTrue();
+      out.write(bytes, half, bytes.length - half);
+    }
+    model.put(name, all);
+  }
+
+  private void truncate(String name) throws Exception {
+    byte[] old = model.get(name);
+    int length = random.nextInt(old.length + 1);
+    Path path = new Path(name);
+    if (!hdfs.fs.truncate(path, length)) {
+      TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> name);
+    }
+    model.put(name, Arrays.copyOf(old, length));
+  }
+
+  private void check(String name) throws IOException {
+    assertThat(Arrays.equals(hdfs.read(new Path(name)), model.get(name))).as(name).isTrue();
+  }
+
+  /** NameNode and DataNodes agree where each replica is, and each has files once. */
+  private void agree(Path path) throws Exception {
+    for (LocatedBlock block : hdfs.blocks(path)) {
+      Set<String> there = new java.util.TreeSet<>();
+      TierCluster.awaitThat(() -> {
+        hdfs.report();
+        there.clear();
+        for (TierDataset dataset : hdfs.datasets()) {
+          ReplicaInfo replica = dataset.volumeMap.get(hdfs.pool(), block.getBlock().getBlockId());
+          if (replica != null) {
+            there.add(replica.getStorageUuid());
+            assertThat(replica.getBlockFile()).exists().hasSize(block.getBlockSize());
+            assertThat(replica.getMetaFile()).exists();
+          }
+        }
+        Set<String> known = new java.util.TreeSet<>();
+        hdfs.blocks(path).stream().filter(now -> now.getBlock().getBlockId() == block.getBlock().getBlockId())
+            .forEach(now -> known.addAll(Arrays.asList(now.getStorageIDs())));
+        return known.equals(there);
+      }, () -> block + ": " + there);
+    }
+  }
+}
