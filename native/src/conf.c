@@ -150,8 +150,37 @@ static const struct row *nearest(const char *name, bool env, size_t *how_far)
     return best;
 }
 
+/* Takes ".digits" at *text. @return 0, or -EINVAL for no or too many digits. */
+static int parse_fraction(char **text, int64_t *digits, int64_t *power)
+{
+    int count = 0;
+    *digits = 0;
+    *power = 1;
+    if (**text != '.')
+        return 0;
+    for (++*text; isdigit((unsigned char)**text); ++*text, count++) {
+        if (count >= 18)
+            return -EINVAL;
+        *digits = *digits * 10 + (**text - '0');
+        *power *= 10;
+    }
+    return count ? 0 : -EINVAL;
+}
+
+/* (whole + digits / power) * factor, which must be whole. */
+static int scale(int64_t whole, int64_t digits, int64_t power, bool negative, int64_t factor, int64_t *value)
+{
+    __int128 fraction = (__int128)digits * factor;
+    if (fraction % power)
+        return -EINVAL;
+    int64_t part = (int64_t)(fraction / power);
+    if (__builtin_mul_overflow(whole, factor, value) || __builtin_add_overflow(*value, negative ? -part : part, value))
+        return -ERANGE;
+    return 0;
+}
+
 /* A number with an optional unit; plain numbers are bytes or milliseconds. Fractions are allowed where the result is
- * whole. */
+ * whole: 1.5g, 0.5s. */
 static int parse_units(const struct row *row, const char *text, int64_t *value)
 {
     enum hd_option_type type = row->pub.type;
@@ -162,9 +191,11 @@ static int parse_units(const struct row *row, const char *text, int64_t *value)
     long long whole = strtoll(text, &end, 10);
     if (end == text || errno)
         return -EINVAL;
+    int64_t digits, power, factor = 0;
+    if (parse_fraction(&end, &digits, &power))
+        return -EINVAL;
     while (*end == ' ')
         end++;
-    int64_t factor = 0;
     if (*end == '\0')
         factor = type == HD_OPTION_TIME ? 1000000 : 1;
     for (size_t i = 0; i < count && *end; i++) {
@@ -179,7 +210,7 @@ static int parse_units(const struct row *row, const char *text, int64_t *value)
     }
     if (factor == 0)
         return -EINVAL;
-    return __builtin_mul_overflow((int64_t)whole, factor, value) ? -ERANGE : 0;
+    return scale(whole, digits, power, strchr(text, '-') != NULL, factor, value);
 }
 
 static int parse_bool(const char *text, int64_t *value)
