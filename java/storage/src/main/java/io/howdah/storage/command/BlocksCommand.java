@@ -1,0 +1,158 @@
+package io.howdah.storage.command;
+
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.util.List;
+import java.util.concurrent.Callable;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Parameters;
+
+/** howdah blocks. */
+@Command(name = "howdah blocks", mixinStandardHelpOptions = true, description = {
+    "Shows the replicas of a file's blocks, or of one block: on which tier each is, on which it was wanted, why, and "
+        + "what happened since. Of a block by its name all DataNodes are asked, which needs the superuser."})
+public final class BlocksCommand implements Callable<Integer> {
+  @Parameters(paramLabel = "PATH|blk_N", description = "a file, or a block")
+  private String what;
+
+  @Option(names = "--json", description = "as JSON")
+  private boolean json;
+
+  private BlocksCommand() {
+  }
+
+  /** Runs the command and exits with its code: 0 shown, 1 failed, 2 wrong usage. */
+  public static void main(String[] arguments) {
+    System.exit(Hdfs.run(new BlocksCommand(), arguments));
+  }
+
+  @Override
+  public Integer call() throws IOException {
+    JsonArray blocks = what.matches("blk_-?\\d{1,19}(_\\d+)?") ? blockByName() : blocksOfFile();
+    if (json) {
+      System.out.println(new GsonBuilder().setPrettyPrinting().create().toJson(blocks));
+    } else {
+      blocks.forEach(block -> print(block.getAsJsonObject()));
+    }
+    return 0;
+  }
+
+  private JsonArray blocksOfFile() throws IOException {
+    Path path = new Path(what);
+    DistributedFileSystem fs = Hdfs.of(path);
+    String name = fs.makeQualified(path).toUri().getPath();
+    JsonArray blocks = new JsonArray();
+    if (!fs.getFileStatus(path).isFile()) {
+      throw new IOException(what + " is a folder: name a file");
+    }
+    for (LocatedBlock located : fs.getClient().getLocatedBlocks(name, 0, Long.MAX_VALUE).getLocatedBlocks()) {
+      JsonArray replicas = new JsonArray();
+      DatanodeInfo[] nodes = located.getLocations();
+      StorageType[] types = located.getStorageTypes();
+      for (int i = 0; i < nodes.length; i++) {
+        String type = types != null && i < types.length ? String.valueOf(types[i]) : null;
+        replicas.add(replica(nodes[i], "blk_" + located.getBlock().getBlockId(), type));
+      }
+      blocks.add(block("blk_" + located.getBlock().getBlockId(), located.getBlockSize(), replicas));
+    }
+    return blocks;
+  }
+
+  private JsonArray blockByName() throws IOException {
+    String name = what.replaceFirst("(blk_-?\\d+)_\\d+", "$1");
+    JsonArray replicas = new JsonArray();
+    for (DatanodeInfo node : Hdfs.of(null).getDataNodeStats(DatanodeReportType.LIVE)) {
+      JsonObject replica = replica(node, name, null);
+      if (replica.has("type") || replica.has("error")) {
+        replicas.add(replica);
+      }
+    }
+    if (replicas.size() == 0) {
+      throw new IOException("no live DataNode in a storage mode has " + name);
+    }
+    JsonArray blocks = new JsonArray();
+    blocks.add(block(name, null, replicas));
+    return blocks;
+  }
+
+  private static JsonObject block(String name, Long bytes, JsonArray replicas) {
+    JsonObject block = new JsonObject();
+    block.addProperty("block", name);
+    if (bytes != null) {
+      block.addProperty("bytes", bytes);
+    }
+    block.add("replicas", replicas);
+    return block;
+  }
+
+  /** A replica as the NameNode (its type, if it is known) and its DataNode have it. */
+  private static JsonObject replica(DatanodeInfo node, String block, String type) {
+    JsonObject replica = new JsonObject();
+    replica.addProperty("datanode", node.getHostName() + ":" + node.getXferPort());
+    if (type != null) {
+      replica.addProperty("type", type);
+    }
+    try {
+      List<String> lines = DataNodeJmx.block(node, block);
+      if (lines == null) {
+        replica.addProperty("note", "the DataNode has no storage mode");
+      } else {
+        describe(replica, lines);
+      }
+    } catch (IOException e) {
+      replica.addProperty("error", "its web server does not answer: " + e.getMessage());
+    }
+    return replica;
+  }
+
+  private static void describe(JsonObject replica, List<String> lines) {
+    JsonArray events = new JsonArray();
+    for (String line : lines) {
+      String[] words = line.split("\t");
+      if (words.length == 4) {
+        replica.addProperty("state", words[1]);
+        replica.addProperty("type", words[2]);
+        replica.addProperty("copyInRam", words[3].equals("copy-in-ram"));
+      } else if (words.length == 5) {
+        JsonObject event = new JsonObject();
+        event.addProperty("time", words[0]);
+        event.addProperty("event", words[1]);
+        event.addProperty("from", words[2]);
+        event.addProperty("to", words[3]);
+        event.addProperty("reason", words[4]);
+        events.add(event);
+      }
+    }
+    replica.add("events", events);
+  }
+
+  private static void print(JsonObject block) {
+    System.out.println(block.get("block").getAsString()
+        + (block.has("bytes") ? "  " + block.get("bytes").getAsLong() + " bytes" : ""));
+    block.getAsJsonArray("replicas").forEach(element -> {
+      JsonObject replica = element.getAsJsonObject();
+      System.out.println("  " + replica.get("datanode").getAsString()
+          + (replica.has("type") ? "  " + replica.get("type").getAsString() : "")
+          + (replica.has("copyInRam") && replica.get("copyInRam").getAsBoolean() ? ", copy in RAM" : "")
+          + (replica.has("note") ? "  (" + replica.get("note").getAsString() + ")" : "")
+          + (replica.has("error") ? "  (" + replica.get("error").getAsString() + ")" : ""));
+      if (replica.has("events")) {
+        replica.getAsJsonArray("events").forEach(event -> print(event.getAsJsonObject(), "event"));
+      }
+    });
+  }
+
+  private static void print(JsonObject event, String kind) {
+    System.out.printf("    %s  %s: %s -> %s, %s%n", event.get("time").getAsString(), event.get(kind).getAsString(),
+        event.get("from").getAsString(), event.get("to").getAsString(), event.get("reason").getAsString());
+  }
+}

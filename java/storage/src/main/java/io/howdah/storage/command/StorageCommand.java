@@ -1,0 +1,121 @@
+package io.howdah.storage.command;
+
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonArray;
+import com.google.gson.JsonObject;
+import java.io.IOException;
+import java.util.EnumMap;
+import java.util.Map;
+import java.util.concurrent.Callable;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
+import org.apache.hadoop.hdfs.server.protocol.DatanodeStorageReport;
+import org.apache.hadoop.hdfs.server.protocol.StorageReport;
+import picocli.CommandLine.Command;
+import picocli.CommandLine.Model.CommandSpec;
+import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
+
+/** howdah storage. */
+@Command(name = "howdah storage", mixinStandardHelpOptions = true, subcommands = StorageCommand.StatusCommand.class,
+    description = "Asks a cluster in a storage mode.")
+public final class StorageCommand implements Callable<Integer> {
+  private static final String[] SHOWN = {"Mode", "RamCapacity", "RamFilled", "RamLowMark", "CopiesInRam",
+      "CopiesInRamBytes", "MovesInFlight", "CreatedInRam", "CreatedElsewhere", "Reads", "ReadsFromRam", "Moves",
+      "MovedBytes", "Copies", "CopiedBytes", "Failures"};
+
+  @Spec
+  private CommandSpec spec;
+
+  private StorageCommand() {
+  }
+
+  /** Runs the command and exits with its code: 0 shown, 1 failed, 2 wrong usage. */
+  public static void main(String[] arguments) {
+    System.exit(Hdfs.run(new StorageCommand(), arguments));
+  }
+
+  @Override
+  public Integer call() {
+    spec.commandLine().usage(System.err);
+    return 2;
+  }
+
+  /** howdah storage status. */
+  @Command(name = "status", mixinStandardHelpOptions = true, description = {
+      "Shows the tiers of each live DataNode: what they may hold, what they hold, and what was moved. Needs the "
+          + "superuser."})
+  static final class StatusCommand implements Callable<Integer> {
+    @Option(names = "--json", description = "as JSON")
+    private boolean json;
+
+    @Override
+    public Integer call() throws IOException {
+      JsonArray nodes = new JsonArray();
+      for (DatanodeStorageReport report
+          : Hdfs.of(null).getClient().getDatanodeStorageReport(DatanodeReportType.LIVE)) {
+        nodes.add(node(report));
+      }
+      if (json) {
+        System.out.println(new GsonBuilder().setPrettyPrinting().create().toJson(nodes));
+      } else {
+        nodes.forEach(node -> print(node.getAsJsonObject()));
+      }
+      return 0;
+    }
+  }
+
+  private static JsonObject node(DatanodeStorageReport report) {
+    JsonObject node = new JsonObject();
+    node.addProperty("datanode", report.getDatanodeInfo().getHostName() + ":" + report.getDatanodeInfo().getXferPort());
+    Map<StorageType, long[]> sums = new EnumMap<>(StorageType.class);
+    for (StorageReport storage : report.getStorageReports()) {
+      long[] sum = sums.computeIfAbsent(storage.getStorage().getStorageType(), type -> new long[3]);
+      sum[0] += storage.getCapacity();
+      sum[1] += storage.getDfsUsed();
+      sum[2] += storage.getRemaining();
+    }
+    JsonObject tiers = new JsonObject();
+    sums.forEach((type, sum) -> {
+      JsonObject tier = new JsonObject();
+      tier.addProperty("capacity", sum[0]);
+      tier.addProperty("used", sum[1]);
+      tier.addProperty("remaining", sum[2]);
+      tiers.add(type.name(), tier);
+    });
+    node.add("tiers", tiers);
+    try {
+      JsonObject status = DataNodeJmx.status(report.getDatanodeInfo());
+      for (String name : SHOWN) {
+        if (status != null && status.has(name)) {
+          node.add(Character.toLowerCase(name.charAt(0)) + name.substring(1), status.get(name));
+        }
+      }
+    } catch (IOException e) {
+      node.addProperty("error", "its web server does not answer: " + e.getMessage());
+    }
+    return node;
+  }
+
+  private static void print(JsonObject node) {
+    System.out.println(node.get("datanode").getAsString() + "  " + (node.has("mode") ? node.get("mode").getAsString()
+        : node.has("error") ? "(" + node.get("error").getAsString() + ")" : "no storage mode"));
+    node.getAsJsonObject("tiers").entrySet().forEach(entry -> {
+      JsonObject tier = entry.getValue().getAsJsonObject();
+      System.out.printf("  %-9s used %s of %s, %s free%n", entry.getKey(), size(tier, "used"), size(tier, "capacity"),
+          size(tier, "remaining"));
+    });
+    if (node.has("mode")) {
+      System.out.printf("  in RAM    %s of %s filled, down to %s; %s copies (%s); served %s of %s reads%n",
+          size(node, "ramFilled"), size(node, "ramCapacity"), size(node, "ramLowMark"), node.get("copiesInRam"),
+          size(node, "copiesInRamBytes"), node.get("readsFromRam"), node.get("reads"));
+      System.out.printf("  moved     %s replicas (%s), %s in flight, %s failures%n", node.get("moves"),
+          size(node, "movedBytes"), node.get("movesInFlight"), node.get("failures"));
+    }
+  }
+
+  private static String size(JsonObject of, String name) {
+    long bytes = of.get(name).getAsLong();
+    return bytes < 10 << 20 ? (bytes >> 10) + " KB" : (bytes >> 20) + " MB";
+  }
+}
