@@ -85,3 +85,16 @@ dot 10.0
 sums [2.0, 10.0, 3.0]
 rows 3' ]
 }
+
+@test "every worker has the seed of hashes that the driver has, or one that was asked for" {
+    cat >"$BATS_TEST_TMPDIR/seed.py" <<'PY'
+import os
+from pyspark import SparkContext
+print("seed", SparkContext().environment["PYTHONHASHSEED"], os.environ["PYTHONHASHSEED"])
+PY
+    PYTHONHASHSEED=5 run -0 "$TREE/bin/spark-submit" --master 'local[1]' --conf spark.ui.enabled=false "$BATS_TEST_TMPDIR/seed.py"
+    [[ $output == *'seed 5 5'* ]]
+    run -0 "$TREE/bin/spark-submit" --master 'local[1]' --conf spark.ui.enabled=false --conf spark.executorEnv.PYTHONHASHSEED=7 \
+        "$BATS_TEST_TMPDIR/seed.py"
+    [[ $output == *'seed 7 0'* ]]
+}
