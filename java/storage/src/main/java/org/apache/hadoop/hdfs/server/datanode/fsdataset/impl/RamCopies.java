@@ -72,6 +72,10 @@ final class RamCopies {
             volume.incDfsUsed(pool, copy.length);
           }
         }
+      } catch (IOException e) {
+        if (copy.isOf(dataset.volumeMap.get(pool, replica.getBlockId()))) {
+          throw e;
+        } // else its file is elsewhere, or gone
       } finally {
         volume.releaseReservedSpace(copy.length);
         if (!isMade) {

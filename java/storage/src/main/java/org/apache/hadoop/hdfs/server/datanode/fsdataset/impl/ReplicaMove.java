@@ -71,6 +71,10 @@ final class ReplicaMove {
       try {
         boolean isWhole = copy(data, copy) == block.getNumBytes() && copy(meta, metaCopy) > 0;
         moved = isWhole ? exchange(source, copy, reserved) : null;
+      } catch (IOException e) {
+        if (isUnchanged()) {
+          throw e;
+        } // else its files are elsewhere, or gone
       } finally {
         if (moved == null) {
           target.releaseReservedSpace(reserved);

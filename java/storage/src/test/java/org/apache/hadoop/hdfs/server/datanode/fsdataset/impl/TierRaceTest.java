@@ -1,0 +1,110 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.assertj.core.api.Assertions.assertThat;
+
+import io.howdah.storage.Reason;
+import java.util.Arrays;
+import java.util.concurrent.Callable;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.util.DataTransferThrottler;
+import org.junit.jupiter.api.Test;
+
+/** A replica that changes while it is copied, at the worst moment: after its last byte was read. */
+class TierRaceTest {
+  private static final int SIZE = 700_000;
+
+  /** Runs something once, when so many files were copied; each is one piece. */
+  private static final class Meanwhile extends DataTransferThrottler {
+    private final Callable<?> change;
+    private int files;
+
+    Meanwhile(int files, Callable<?> change) {
+      super(Long.MAX_VALUE / 1000);
+      this.files = files;
+      this.change = change;
+    }
+
+    @Override
+    public synchronized void throttle(long bytes) {
+      if (--files == 0) {
+        try {
+          change.call();
+        } catch (Exception e) {
+          throw new AssertionError(e);
+        }
+      }
+    }
+  }
+
+  private interface Change {
+    /** @return the file's bytes after it; null if it is gone */
+    byte[] to(TierCluster hdfs, Path path, byte[] bytes) throws Exception;
+  }
+
+  @Test
+  void anAppendIsNotLost() throws Exception {
+    during((hdfs, path, bytes) -> {
+      byte[] all = Arrays.copyOf(bytes, bytes.length + 1000);
+      try (FSDataOutputStream out = hdfs.fs.append(path)) {
+        out.write(new byte[1000]);
+      }
+      return all;
+    });
+  }
+
+  @Test
+  void aTruncatedByteDoesNotComeBack() throws Exception {
+    during((hdfs, path, bytes) -> {
+      if (!hdfs.fs.truncate(path, 1234)) {
+        TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> path);
+      }
+      return Arrays.copyOf(bytes, 1234);
+    });
+  }
+
+  @Test
+  void whatIsDeletedStaysDeleted() throws Exception {
+    during((hdfs, path, bytes) -> {
+      hdfs.fs.delete(path, false);
+      TierDataset dataset = hdfs.dataset(0);
+      TierCluster.awaitThat(() -> dataset.volumeMap.size(hdfs.pool()) == 0, () -> dataset.volumeMap.size(hdfs.pool()));
+      return null;
+    });
+  }
+
+  private static void during(Change change) throws Exception {
+    try (TierCluster hdfs = new TierCluster(TierCluster.hhh(), 1, TierCluster.THREE)) {
+      TierDataset dataset = hdfs.dataset(0);
+      // A copy has one file; of a move the meta file is the second one.
+      for (int files = 0; files <= 2; files++) {
+        boolean isMove = files > 0;
+        Path path = hdfs.write("/file" + files, SIZE, 1);
+        byte[] bytes = hdfs.read(path);
+        long id = hdfs.blocks(path).get(0).getBlock().getBlockId();
+        FinalizedReplica replica = (FinalizedReplica) dataset.volumeMap.get(hdfs.pool(), id);
+        byte[][] after = {null};
+        Meanwhile meanwhile = new Meanwhile(Math.max(1, files), () -> {
+          after[0] = change.to(hdfs, path, bytes);
+          return null;
+        });
+        TierVolume target = dataset.volumes(isMove ? StorageType.DISK : StorageType.RAM_DISK).get(0);
+        boolean isDone = isMove ? dataset.move(hdfs.pool(), replica, target, Reason.COMMAND, meanwhile)
+            : dataset.copyToRam(hdfs.pool(), replica, target, meanwhile);
+        assertThat(isDone).isFalse();
+        assertThat(meanwhile.files).as("it was changed meanwhile").isLessThanOrEqualTo(0);
+        assertThat(target.getTmpDir(hdfs.pool()).list()).isEmpty();
+        assertThat(target.getReservedForReplicas()).isZero();
+        if (after[0] == null) {
+          assertThat(dataset.volumeMap.get(hdfs.pool(), id)).isNull();
+        } else {
+          assertThat(Arrays.equals(hdfs.read(path), after[0])).isTrue();
+          hdfs.fs.delete(path, false);
+          TierCluster.awaitThat(() -> dataset.volumeMap.size(hdfs.pool()) == 0, () -> path);
+        }
+      }
+    }
+  }
+}
