@@ -108,7 +108,7 @@ static void live(struct hd_link *link)
     struct hd_event event;
     hd_link_lock(link);
     if (hd_link_usable(link)) {
-        hd_rndv_run(link);
+        hd_rndv_run(link, UINT_MAX);
         hd_link_transmit(link);
     }
     hd_link_unlock(link);

@@ -118,6 +118,7 @@ struct hd_comm {
     pthread_mutex_t lock;
     struct hd_list fresh; /* links to adopt */
     struct hd_list links; /* the thread's own */
+    struct hd_list busy;  /* the thread's own: links that have more to do, for which the others do not wait */
     bool soon;            /* the thread's own: something wants another look within poll.handover */
     atomic_bool quick;    /* looks at its links every millisecond or so */
     atomic_bool stop;

@@ -27,10 +27,10 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     }
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
-    struct hd_list *lists[] = {&link->in_engine,  &link->controls,      &link->controls_free, &link->tx_stalled,
-                               &link->todo,       &link->ops_free,      &link->tx_frags,      &link->memory_wait,
-                               &link->tx_fetches, &link->served,        &link->tx_replies,    &link->in_comm,
-                               &link->sleeping,   &link->memory_senders};
+    struct hd_list *lists[] = {&link->in_engine,  &link->controls,       &link->controls_free, &link->tx_stalled,
+                               &link->todo,       &link->ops_free,       &link->tx_frags,      &link->memory_wait,
+                               &link->tx_fetches, &link->served,         &link->tx_replies,    &link->in_comm,
+                               &link->sleeping,   &link->memory_senders, &link->in_busy};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->bucket_count = 16;
@@ -194,7 +194,7 @@ static void tear_down(struct hd_link *link)
 void hd_link_settle(struct hd_link *link)
 {
     if (!hd_list_empty(&link->todo)) /* chunks that the caller brought about: nobody else may come by for a while */
-        hd_rndv_run(link);
+        hd_rndv_run(link, UINT_MAX);
     if (link->doomed && link->state != HD_LINK_DOWN)
         tear_down(link);
 }
@@ -463,9 +463,13 @@ static int check(const struct hd_link *link, const struct hd_frame *f, const voi
         return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->rx_sequence);
     if (f->credits > link->peers.credits - link->tx_credits)
         return hd_error(-EPROTO, "the peer gives back more credits than it got");
-    if (f->type != HD_FRAME_CREDIT && link->rx_owed >= link->mine.credits)
-        return hd_error(-EPROTO, "the peer sends more than its credits allow");
-    return 0;
+    if (f->type != HD_FRAME_CREDIT)
+        return link->rx_owed < link->mine.credits ? 0 : hd_error(-EPROTO, "the peer sends more than its credits allow");
+    /* These need no credit. A peer sends one when it owes half of its credits: so ours bound their number. */
+    return f->credits >= link->peers.credits / 2
+               ? 0
+               : hd_error(-EPROTO, "a credit frame gives back %u of %u credits, less than half", f->credits,
+                          link->peers.credits);
 }
 
 int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_buf *owner)
@@ -496,6 +500,14 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
 void hd_link_progress(struct hd_link *link)
 {
     hd_link_take(link);
+}
+
+#define TURN_GOES   2
+#define TURN_CHUNKS 1 /* a go: copying one takes as long as hundreds of frames */
+
+bool hd_link_turn(struct hd_link *link)
+{
+    return hd_link_take_some(link, TURN_GOES, TURN_CHUNKS) && hd_link_usable(link);
 }
 
 void hd_link_disarm(struct hd_link *link)

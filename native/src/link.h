@@ -92,6 +92,14 @@ struct hd_link {
     /* progress */
     struct hd_comm *comm;
     struct hd_list in_comm;
+    struct hd_list in_busy; /* comm->busy: the communication thread's own */
+    int64_t linger_until;   /* the communication thread polls until then */
+    bool lingers;
+    bool handed; /* by a caller that goes to sleep: to be served at the next look */
+    bool ending; /* the guard ended: what the peer sent before is still taken */
+    int guard_error;
+    uint32_t last_sequence; /* if `ending`: no frame beyond can have been under way */
+    unsigned last_turns;
     struct hd_stream *poller; /* the stream whose waiting thread polls */
     struct hd_stream *heir;   /* whose thread was woken to poll, and has not run yet; to compare, never to follow */
     bool poller_away;         /* it polls or sleeps, without the lock */
@@ -246,6 +254,14 @@ static inline void hd_link_unlock(struct hd_link *link)
     hd_link_release(link);
 }
 
+/* After hd_link_turn(): chunks that wait for the next one are left. */
+static inline void hd_link_leave(struct hd_link *link)
+{
+    if (link->doomed)
+        hd_link_settle(link);
+    hd_link_release(link);
+}
+
 /* Adds what the link counted to the counters that others see: at least once a second, at its end, and when they are
  * asked for. */
 void hd_link_publish(struct hd_link *link);
@@ -286,8 +302,11 @@ static inline bool hd_link_can_send(const struct hd_link *link)
 /* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the
  * transport had no room. Nobody will say when that is over, so the communication thread looks again. */
 bool hd_link_has_work(const struct hd_link *link);
-/* Takes what arrived, starts and finishes what can be. */
+/* Takes what arrived, starts and finishes what can be. Some stays if the peer sends faster than it is taken. */
 void hd_link_progress(struct hd_link *link);
+/* The same for a thread that serves several links: a bounded number of frames and chunks. @return whether there may be
+ * more to do at once. */
+bool hd_link_turn(struct hd_link *link);
 /* Moves what waited for credits. */
 void hd_link_transmit(struct hd_link *link);
 /* Takes the link from the communication thread for a while. */
@@ -351,7 +370,7 @@ int hd_rndv_on_done(struct hd_link *link, uint32_t handle);
 int hd_rndv_on_fin(struct hd_link *link, uint32_t handle, uint64_t error);
 void hd_rndv_op_done(void *arg, uint64_t cookie, int status); /* sink */
 /* Runs waiting chunks; may drop the lock for a while. @return whether it did something. */
-bool hd_rndv_run(struct hd_link *link);
+bool hd_rndv_run(struct hd_link *link, unsigned chunks);
 /* Sends frames of copied transfers while there are credits; retries those that wait for memory. */
 void hd_rndv_transmit(struct hd_link *link);
 void hd_rndv_retry_memory(struct hd_link *link);

@@ -7,9 +7,12 @@
  * spares two calls. Everybody else calls hd_link_post_from() and hd_link_progress(), which are the same.
  */
 
+#include <limits.h>
+
 #include "link.h"
 
 #define HD_LINK_BUDGET 64 /* frames taken in one go */
+#define HD_LINK_GOES   16 /* then a caller looks at what it waits for, however much the peer sends */
 
 /* hd_link_post_from() */
 HD_INLINE int hd_link_give(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg,
@@ -53,24 +56,33 @@ static inline bool hd_link_nothing_to_send(const struct hd_link *link)
            link->rx_owed < link->mine.credits / 2;
 }
 
-/* hd_link_progress() */
-HD_INLINE void hd_link_take(struct hd_link *link)
+/* At most so many goes, each with at most so many chunks of large transfers. @return whether there may be more to do at
+ * once. */
+HD_INLINE bool hd_link_take_some(struct hd_link *link, unsigned goes, unsigned chunks)
 {
-    for (bool more = true; more && hd_link_usable(link);) {
+    bool more = true;
+    for (; more && goes && hd_link_usable(link); goes--) {
         int n = link->ep->ops->progress(link->ep, HD_LINK_BUDGET);
         if (n < 0) {
             bool retired = link->state == HD_LINK_RETIRED && (n == -ECONNRESET || n == -EPIPE);
             int error = retired ? -ESHUTDOWN : n == -EPROTO ? n : -ECONNRESET;
             link->peer_ended = n == -EPIPE;
             hd_link_doom(link, error, "%s", retired ? "closed because it was idle" : hd_last_error());
-            return;
+            return false;
         }
         if (!hd_list_empty(&link->memory_wait))
             hd_rndv_retry_memory(link);
-        more = (!hd_list_empty(&link->todo) && hd_rndv_run(link)) || n == HD_LINK_BUDGET;
+        more = (!hd_list_empty(&link->todo) && hd_rndv_run(link, chunks)) || n == HD_LINK_BUDGET;
         if (hd_link_usable(link) && !hd_link_nothing_to_send(link))
             hd_link_transmit(link);
     }
+    return more;
+}
+
+/* hd_link_progress() */
+HD_INLINE void hd_link_take(struct hd_link *link)
+{
+    hd_link_take_some(link, HD_LINK_GOES, UINT_MAX);
 }
 
 #endif

@@ -8,6 +8,9 @@
  * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
  * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again. A
  * program thread that sleeps on its link for longer than that is left to it, and says when it leaves.
+ *
+ * No link holds up the others: a link gets a turn of bounded length (hd_link_turn(), and LINGER), and if there is more
+ * to do, another one after all others that have something to do have had theirs.
  */
 
 #include <fcntl.h>
@@ -89,15 +92,30 @@ static void adopt_fresh(struct hd_comm *comm)
     pthread_mutex_unlock(&comm->lock);
 }
 
-#define LAST_WORDS 4096 /* turns: more frames than can be under way */
+/* The link gets another turn when the others have had theirs. On its communication thread. */
+static void requeue(struct hd_link *link)
+{
+    if (hd_list_empty(&link->in_busy))
+        hd_list_add_tail(&link->comm->busy, &link->in_busy);
+}
 
-/* What it sent before it went. A turn need not take all that there is. */
+#define LAST_TURNS    4096 /* a turn need not take all that there is */
+#define LAST_CONTROLS 16   /* frames under way that needed no credits */
+
+/* The guard has ended. Takes what the peer sent before, turn by turn, and then ends the link: also if the peer goes on
+ * sending. */
 static void take_last_words(struct hd_link *link)
 {
-    hd_link_progress(link);
-    for (int i = 0; i < LAST_WORDS && hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep);
-         i++)
-        hd_link_progress(link);
+    bool more = hd_link_turn(link);
+    more = more || (hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep));
+    if (more && (int32_t)(link->last_sequence - link->rx_sequence) > 0 && link->last_turns-- > 0) {
+        requeue(link);
+        return;
+    }
+    bool retired = link->state == HD_LINK_RETIRED;
+    link->peer_ended = link->peer_ended || !link->guard_error;
+    hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
+                 link->guard_error ? strerror(link->guard_error) : "closed");
 }
 
 /* Nothing may come on the guard but its end. */
@@ -113,40 +131,13 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
     if (n > 0) {
         hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
     } else if (hd_link_usable(link)) {
+        link->ending = true;
+        link->guard_error = err;
+        link->last_sequence = link->rx_sequence + link->mine.credits + LAST_CONTROLS;
+        link->last_turns = LAST_TURNS;
         take_last_words(link);
-        bool retired = link->state == HD_LINK_RETIRED;
-        link->peer_ended = !err;
-        hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
-                     err ? strerror(err) : "closed");
     }
-    hd_link_unlock(link);
-}
-
-/* Polls a little longer, since one arrival is often followed by another. */
-static void linger(struct hd_link *link)
-{
-    struct hd_engine *engine = link->engine;
-    if (hd_spin_begin(engine, &link->spin) == 0)
-        return;
-    int64_t end = hd_now() + engine->conf.poll_spin;
-    bool hit = false;
-    for (unsigned i = 1; hd_link_usable(link) && !link->poller; i++) {
-        if (link->ep->ops->pending(link->ep)) {
-            hit = true;
-            hd_link_progress(link);
-            end = hd_now() + engine->conf.poll_spin;
-        }
-        hd_link_release(link);
-        hd_cpu_relax();
-        hd_lock(&link->lock);
-        if (i % 16 == 0 && hd_now() >= end)
-            break;
-    }
-    if (hit)
-        hd_spin_learn_hit(&link->spin);
-    else
-        hd_spin_learn_miss(engine, &link->spin, HD_FOREVER);
-    hd_spin_end(engine);
+    hd_link_leave(link);
 }
 
 static bool polled_by_callers(const struct hd_link *link)
@@ -154,19 +145,86 @@ static bool polled_by_callers(const struct hd_link *link)
     return link->poller || atomic_load(&link->queue_pollers);
 }
 
-/* Takes what there is and arms the event descriptor. The lock is held. */
-static void serve(struct hd_link *link)
+#define LINGER ((int64_t)50000) /* nanoseconds of a turn */
+
+/* Polls for poll.spin since the last arrival, since one is often followed by another. @return whether that has to go on
+ * in the next turn. */
+static bool linger(struct hd_link *link)
 {
-    while (hd_link_usable(link) && !polled_by_callers(link)) {
-        hd_link_progress(link);
-        if (hd_link_usable(link) && (link->armed = link->ep->ops->arm(link->ep)))
-            return;
-        if (link->memory_stalled || !link->ep->ops->pending(link->ep))
-            return; /* later, by tick() */
+    struct hd_engine *engine = link->engine;
+    bool resumed = link->lingers, hit = false, more = false;
+    link->lingers = false;
+    if (hd_spin_begin(engine, &link->spin) == 0)
+        return false;
+    int64_t now = hd_now(), end = now + LINGER;
+    if (!resumed)
+        link->linger_until = now + engine->conf.poll_spin;
+    for (unsigned i = 1; hd_link_usable(link) && !polled_by_callers(link) && !more && now < end; i++) {
+        if (link->ep->ops->pending(link->ep)) {
+            hit = true;
+            more = hd_link_turn(link);
+            now = hd_now();
+            link->linger_until = now + engine->conf.poll_spin;
+        }
+        hd_link_release(link);
+        hd_cpu_relax();
+        hd_lock(&link->lock);
+        if (i % 16 == 0)
+            now = hd_now();
+        if (now >= link->linger_until)
+            break;
     }
+    link->lingers = hd_link_usable(link) && !polled_by_callers(link) && (more || now < link->linger_until);
+    if (hit)
+        hd_spin_learn_hit(&link->spin);
+    else if (!resumed && !link->lingers)
+        hd_spin_learn_miss(engine, &link->spin, HD_FOREVER);
+    hd_spin_end(engine);
+    return link->lingers;
 }
 
-static void link_event(struct hd_link *link)
+/* A turn, and then arms the event descriptor. The lock is held. @return whether there is more to take. */
+static bool serve(struct hd_link *link)
+{
+    if (!hd_link_usable(link) || polled_by_callers(link))
+        return false;
+    if (hd_link_turn(link))
+        return true;
+    if (!hd_link_usable(link) || (link->armed = link->ep->ops->arm(link->ep)))
+        return false;
+    return !link->memory_stalled && link->ep->ops->pending(link->ep); /* else later, by tick() */
+}
+
+static void serve_or_requeue(struct hd_link *link)
+{
+    if (serve(link))
+        requeue(link);
+}
+
+/* One turn of a link that has, or had, something to do. `alone`: no other one has. The lock is held. */
+static void take_turn(struct hd_link *link, bool alone)
+{
+    if (!hd_link_usable(link))
+        return;
+    if (link->ending) {
+        take_last_words(link);
+        return;
+    }
+    if (polled_by_callers(link)) {
+        link->lingers = false;
+        if (!hd_list_empty(&link->todo) && hd_link_turn(link))
+            requeue(link);
+    } else if (hd_link_turn(link) || (alone && linger(link))) {
+        requeue(link);
+    } else {
+        link->lingers = false;
+        serve_or_requeue(link);
+    }
+    if (hd_link_usable(link) && !link->armed && hd_list_empty(&link->in_busy))
+        hd_comm_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
+}
+
+static void link_event(struct hd_link *link, bool alone)
 {
     drain(link->ep->ops->event_fd(link->ep));
     hd_link_lock(link);
@@ -174,14 +232,23 @@ static void link_event(struct hd_link *link)
     link->armed = false;
     if (hd_link_usable(link))
         hd_count(link->engine->stats, wakeups, 1);
-    if (hd_link_usable(link) && !polled_by_callers(link)) {
-        hd_link_progress(link);
-        linger(link);
+    take_turn(link, alone);
+    hd_link_leave(link);
+}
+
+/* A turn for each link that had more to do. */
+static void serve_busy(struct hd_comm *comm, bool alone)
+{
+    for (struct hd_list *node, *last = comm->busy.prev; !hd_list_empty(&comm->busy);) {
+        node = comm->busy.next;
+        struct hd_link *link = hd_container(node, struct hd_link, in_busy);
+        hd_list_remove(node);
+        hd_link_lock(link);
+        take_turn(link, alone && node == last && hd_list_empty(&comm->busy));
+        hd_link_leave(link);
+        if (node == last)
+            return;
     }
-    serve(link);
-    if (hd_link_usable(link) && !link->armed)
-        hd_comm_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
-    hd_link_unlock(link);
 }
 
 /* ---- the regular look at a link ---- */
@@ -253,7 +320,7 @@ static void look_for_overlooked(struct hd_link *link, int64_t now)
     }
     link->ep->ops->disarm(link->ep);
     link->armed = false;
-    serve(link);
+    serve_or_requeue(link);
 }
 
 /* @return nanoseconds until the next look, or -1 if the link is no more. */
@@ -266,12 +333,13 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
         unwatch(comm, event_fd); /* before it is closed */
         next = hd_link_reap(link) ? -1 : handover;
     } else if (hd_link_usable(link)) {
-        if (hd_link_has_work(link)) /* a caller that polls may be asleep */
-            hd_link_progress(link);
+        if (hd_link_has_work(link) && hd_link_turn(link)) /* a caller that polls may be asleep */
+            requeue(link);
         if (!hd_list_empty(&link->memory_senders))
             hd_stream_retry_memory(link);
-        if (left_alone(link, now))
-            serve(link);
+        if (left_alone(link, now) || link->handed)
+            serve_or_requeue(link);
+        link->handed = false;
         look_for_overlooked(link, now);
         int64_t idle = idle_look(link, now);
         link->unattended = !link->armed && poller_sleeps(link, now);
@@ -280,7 +348,7 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
     }
     bool down = link->doomed && next >= 0;
     hd_link_publish(link);
-    hd_link_unlock(link);
+    hd_link_leave(link);
     return down && next > handover ? handover : next;
 }
 
@@ -289,6 +357,7 @@ static void bury(struct hd_comm *comm, struct hd_link *link)
     struct hd_engine *engine = link->engine;
     unwatch(comm, link->guard_fd);
     hd_list_remove(&link->in_comm);
+    hd_list_remove(&link->in_busy);
     pthread_mutex_lock(&engine->lock);
     hd_list_remove(&link->in_engine);
     pthread_cond_broadcast(&engine->link_gone);
@@ -338,7 +407,8 @@ static void *run(void *arg)
     while (!atomic_load(&comm->stop)) {
         int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
         struct epoll_event events[64];
-        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), to_milliseconds(sleep));
+        bool busy = !hd_list_empty(&comm->busy);
+        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), busy ? 0 : to_milliseconds(sleep));
         for (int i = 0; i < n; i++) {
             uint64_t data = events[i].data.u64;
             struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~GUARD_TAG);
@@ -349,9 +419,11 @@ static void *run(void *arg)
                 guard_event(comm, link);
                 next_look = 0;
             } else {
-                link_event(link);
+                link_event(link, n == 1 && !busy);
             }
         }
+        if (busy)
+            serve_busy(comm, n <= 0);
         now = hd_now();
         if (comm->soon && next_look > now + comm->engine->conf.poll_handover)
             next_look = now + comm->engine->conf.poll_handover;
@@ -404,24 +476,32 @@ static void release(struct hd_link **links, unsigned count, bool to_sleep)
         hd_lock(&link->lock);
         bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
         link->polls++;
-        if (to_sleep && last && !link->poller && !link->armed)
-            serve(link);
-        hd_link_unlock(link);
+        bool sleeps = to_sleep && last && !link->poller && !link->armed;
+        if (sleeps ? serve(link) : !hd_list_empty(&link->todo)) {
+            link->handed = true;
+            hd_comm_hurry(link);
+        }
+        hd_link_leave(link);
         hd_link_put(link);
     }
 }
 
-static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end)
+/* Until `end`, and while there is more of what came before, until the deadline. */
+static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end, int64_t deadline)
 {
+    bool more[SPIN_LINKS] = {false};
     for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
          i++) {
-        for (unsigned j = 0; j < count; j++)
-            if (links[j]->ep->ops->pending(links[j]->ep) && hd_trylock(&links[j]->lock)) {
-                hd_link_progress(links[j]);
-                hd_link_unlock(links[j]);
+        bool any = false;
+        for (unsigned j = 0; j < count; j++) {
+            if ((more[j] || links[j]->ep->ops->pending(links[j]->ep)) && hd_trylock(&links[j]->lock)) {
+                more[j] = hd_link_turn(links[j]);
+                hd_link_leave(links[j]);
             }
+            any = any || more[j];
+        }
         hd_cpu_relax();
-        if (i % 32 == 0 && hd_now() >= end)
+        if (i % 32 == 0 && (any ? hd_expired(deadline) : hd_now() >= end))
             return;
     }
 }
@@ -435,7 +515,7 @@ bool hd_comm_spin(struct hd_queue *queue, int64_t start, int64_t deadline)
     unsigned count = claim(engine, links, spins);
     if (spins && count) {
         int64_t end = start + time;
-        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end);
+        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end, deadline);
         bool came = atomic_load_explicit(&queue->filled, memory_order_relaxed);
         missed = !came && !atomic_load(&queue->woken);
         if (came)
@@ -455,6 +535,7 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
     pthread_mutex_init(&comm->lock, NULL);
     hd_list_init(&comm->fresh);
     hd_list_init(&comm->links);
+    hd_list_init(&comm->busy);
     comm->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     comm->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (comm->epoll_fd < 0 || comm->kick_fd < 0)

@@ -155,10 +155,10 @@ static bool run_one(struct hd_link *link, struct hd_op *op)
     return true;
 }
 
-bool hd_rndv_run(struct hd_link *link)
+bool hd_rndv_run(struct hd_link *link, unsigned chunks)
 {
     bool did = false;
-    while (hd_link_usable(link) && !hd_list_empty(&link->todo)) {
+    while (chunks-- && hd_link_usable(link) && !hd_list_empty(&link->todo)) {
         if (!run_one(link, hd_container(link->todo.next, struct hd_op, node)))
             break;
         did = true;

@@ -129,13 +129,17 @@ int pair_connect(hd_engine *a, hd_engine *b, int fds[2], struct hd_connect_resul
     return err ? err : acceptor.err;
 }
 
-void pair_open(struct pair *pair, const char *const *options)
+void pair_make(struct pair *pair, const char *const *options)
 {
     memset(pair, 0, sizeof(*pair));
     pair->a = test_engine(options);
     pair->b = strcmp(test_transport, "self") == 0 ? pair->a : test_engine(options);
     assert_ok(hd_queue_create(pair->b, &pair->queue));
     assert_ok(hd_engine_listen(pair->b, "test", pair->queue, 42));
+}
+
+void pair_link(struct pair *pair)
+{
     test_sockets(pair->fds);
     struct hd_connect_result client = {0}, server = {0};
     assert_ok(pair_connect(pair->a, pair->b, pair->fds, &client, &server));
@@ -143,6 +147,12 @@ void pair_open(struct pair *pair, const char *const *options)
     assert_int_equal(server.outcome, HD_LINKED);
     pair->client = client.link;
     pair->server = server.link;
+}
+
+void pair_open(struct pair *pair, const char *const *options)
+{
+    pair_make(pair, options);
+    pair_link(pair);
 }
 
 void pair_close(struct pair *pair)

@@ -61,6 +61,9 @@ struct pair {
 };
 
 void pair_open(struct pair *pair, const char *const *options);
+/* Its two halves: the engines, and the link. */
+void pair_make(struct pair *pair, const char *const *options);
+void pair_link(struct pair *pair);
 void pair_close(struct pair *pair);
 
 /* One more connection between the two engines. @return hd_connect()'s result; `server` may be NULL. */

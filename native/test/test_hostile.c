@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* What a peer can do to others and to us: nothing beyond its own link. */
+
+#include <errno.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "link.h"
+#include "support.h"
+
+/* ---- a peer that sends without end ---- */
+
+/*
+ * The transport under test with one endpoint whose frames never end. Whoever serves it calls us, again and again; that
+ * is when a ping is sent over another link, and when we count how often we are called before it arrives. So turns are
+ * counted and no clock decides.
+ */
+#define GIVE_UP 100000 /* calls: then the flood ends, and the test has failed */
+
+static struct {
+    struct hd_transport_ops ops;
+    const struct hd_transport_ops *real;
+    _Atomic(struct hd_ep *) flooded, pinged;
+    atomic_bool endless;
+    _Atomic unsigned calls; /* of the flooded endpoint, while a ping is on its way */
+    _Atomic unsigned longest, pings, delivered;
+    hd_stream *_Atomic ping;
+    hd_stream *_Atomic interrupted; /* to be interrupted by the flood */
+} flood;
+
+static bool floods(const struct hd_ep *ep)
+{
+    return atomic_load(&flood.endless) && ep == atomic_load(&flood.flooded) && atomic_load(&flood.calls) < GIVE_UP;
+}
+
+static void called(void)
+{
+    hd_stream *ping = atomic_load(&flood.ping), *interrupted = atomic_exchange(&flood.interrupted, NULL);
+    if (interrupted)
+        atomic_store(&interrupted->interrupted, true); /* as hd_stream_wake(), whose lock is held */
+    if (ping && atomic_load(&flood.delivered) == atomic_load(&flood.pings)) {
+        if (hd_send(ping, "p", 1, 0) == 0) /* or there are no credits yet */
+            atomic_fetch_add(&flood.pings, 1);
+        atomic_store(&flood.calls, 0);
+        return;
+    }
+    unsigned calls = atomic_fetch_add(&flood.calls, 1) + 1;
+    if (calls > atomic_load(&flood.longest))
+        atomic_store(&flood.longest, calls);
+}
+
+static int flood_progress(struct hd_ep *ep, int budget)
+{
+    int count = flood.real->progress(ep, budget);
+    if (ep == atomic_load(&flood.pinged) && count > 0)
+        atomic_fetch_add(&flood.delivered, (unsigned)count);
+    if (count < 0 || !floods(ep))
+        return count;
+    called();
+    return budget;
+}
+
+static int flood_get(struct hd_ep *ep, const struct hd_rma *rma)
+{
+    if (ep == atomic_load(&flood.flooded))
+        called();
+    return flood.real->get(ep, rma);
+}
+
+static bool flood_pending(struct hd_ep *ep)
+{
+    return floods(ep) || flood.real->pending(ep);
+}
+
+static bool flood_look(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
+{
+    return floods(ep) || flood.real->look(ep, word, seen, times);
+}
+
+static bool flood_arm(struct hd_ep *ep)
+{
+    return !floods(ep) && flood.real->arm(ep);
+}
+
+/* Two links between two engines; the second one's server end is where pings arrive. */
+struct links {
+    struct pair pair;
+    struct hd_connect_result client, server;
+    int fds[2];
+    hd_stream *from, *to, *ping, *pong;
+};
+
+/* Endpoints take the device's operations when they are made, so this comes before there are any. */
+static void put_in_front(hd_engine *engine)
+{
+    struct hd_device *device = engine->devices[0];
+    if (device->ops == &flood.ops)
+        return;
+    flood.real = device->ops;
+    flood.ops = *device->ops;
+    flood.ops.progress = flood_progress;
+    flood.ops.get = flood_get;
+    flood.ops.pending = flood_pending;
+    flood.ops.look = flood_look;
+    flood.ops.arm = flood_arm;
+    device->ops = &flood.ops;
+}
+
+static void forget(hd_link *link)
+{
+    hd_link_lock(link);
+    memset(link->peer_id, 0xff, sizeof(link->peer_id)); /* or the next connection would share it */
+    hd_link_unlock(link);
+}
+
+static void links_open(struct links *l, const char *const *options)
+{
+    memset(l, 0, sizeof(*l));
+    memset(&flood, 0, sizeof(flood));
+    pair_make(&l->pair, options);
+    put_in_front(l->pair.b);
+    pair_link(&l->pair);
+    pair_stream(&l->pair, NULL, &l->from, &l->to);
+    forget(l->pair.client);
+    forget(l->pair.server);
+    test_sockets(l->fds);
+    assert_ok(pair_connect(l->pair.a, l->pair.b, l->fds, &l->client, &l->server));
+    assert_int_equal(l->client.outcome, HD_LINKED);
+    assert_false(l->client.shared);
+    assert_ok(hd_stream_open(l->client.link, "test", NULL, &l->ping));
+    l->pong = next_event(l->pair.queue, HD_EVENT_STREAM).stream;
+    atomic_store(&flood.pinged, l->server.link->ep);
+    for (bool armed = false; !armed; usleep(1000)) { /* it is after poll.handover; nothing is to depend on that */
+        hd_link_lock(l->server.link);
+        armed = l->server.link->armed;
+        hd_link_unlock(l->server.link);
+    }
+}
+
+static void links_close(struct links *l)
+{
+    atomic_store(&flood.endless, false);
+    atomic_store(&flood.ping, NULL);
+    hd_stream *streams[] = {l->from, l->to, l->ping, l->pong};
+    for (int i = 0; i < 4; i++)
+        hd_stream_close(streams[i]);
+    hd_link_put(l->client.link);
+    hd_link_put(l->server.link);
+    pair_close(&l->pair);
+    close(l->fds[0]);
+    close(l->fds[1]);
+}
+
+/* From now on; the message makes somebody look at the link. */
+static void start_flood(struct links *l)
+{
+    atomic_store(&flood.delivered, 0);
+    atomic_store(&flood.ping, l->ping);
+    atomic_store(&flood.flooded, l->pair.server->ep);
+    atomic_store(&flood.endless, true);
+    assert_ok(hd_send(l->from, "x", 1, PATIENCE));
+}
+
+static void await_pings(unsigned count)
+{
+    for (int64_t end = hd_now() + PATIENCE; atomic_load(&flood.delivered) < count && hd_now() < end;)
+        usleep(1000);
+    assert_true(atomic_load(&flood.delivered) >= count);
+    assert_in_range(atomic_load(&flood.longest), 0, 32); /* calls between a ping and its arrival */
+}
+
+static void a_flood_does_not_hold_up_other_links(void **state)
+{
+    (void)state;
+    struct links l;
+    links_open(&l, (const char *const[]){"poll.spin=0", NULL});
+    start_flood(&l);
+    await_pings(200);
+    links_close(&l);
+}
+
+static void a_flood_does_not_hold_up_links_of_a_thread_that_lingers(void **state)
+{
+    (void)state;
+    struct links l;
+    links_open(&l, (const char *const[]){"poll.spin=1s", NULL});
+    start_flood(&l);
+    await_pings(200);
+    links_close(&l);
+}
+
+static void *wait_for_event(void *arg)
+{
+    struct hd_event event;
+    hd_queue_wait(arg, &event, 1, PATIENCE);
+    return NULL;
+}
+
+static void a_flood_does_not_hold_up_who_waits_on_a_queue(void **state)
+{
+    (void)state;
+    struct links l;
+    pthread_t thread;
+    hd_queue *queue;
+    links_open(&l, (const char *const[]){"poll.spin=1s", NULL});
+    assert_ok(hd_queue_create(l.pair.b, &queue));
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_event, queue), 0);
+    start_flood(&l);
+    await_pings(200);
+    hd_queue_wake(queue);
+    pthread_join(thread, NULL);
+    hd_queue_destroy(queue);
+    links_close(&l);
+}
+
+static void a_flood_does_not_hold_up_who_waits_on_its_link(void **state)
+{
+    (void)state;
+    struct links l;
+    hd_buf *msg;
+    links_open(&l, NULL);
+    assert_ok(hd_send(l.from, "x", 1, PATIENCE));
+    assert_ok(hd_recv(l.to, &msg, PATIENCE));
+    hd_buf_unref(msg);
+    atomic_store(&flood.interrupted, l.to);
+    atomic_store(&flood.flooded, l.pair.server->ep);
+    atomic_store(&flood.endless, true);
+    assert_int_equal(hd_recv(l.to, &msg, PATIENCE), -EINTR);
+    assert_true(atomic_load(&flood.longest) < GIVE_UP / 10);
+    links_close(&l);
+}
+
+/* A block of 4 MB in chunks of 4 KB: copying it is the receiver's work. */
+static void a_large_transfer_does_not_hold_up_other_links(void **state)
+{
+    (void)state;
+    struct links l;
+    links_open(&l, (const char *const[]){"poll.spin=0", "chunk.size=4k", NULL});
+    if (!(l.pair.server->ep->caps & HD_CAP_SYNC)) {
+        links_close(&l);
+        return; /* no copying here: the adapter's work */
+    }
+    atomic_store(&flood.ping, l.ping);
+    atomic_store(&flood.flooded, l.pair.server->ep);
+    send_filled(l.from, 4 << 20, 1);
+    for (bool there = false; !there; usleep(1000)) { /* whoever asks by the API copies by himself */
+        hd_link_lock(l.pair.server);
+        there = l.to->rx_ready_bytes > 0;
+        hd_link_leave(l.pair.server);
+    }
+    atomic_store(&flood.ping, NULL);
+    recv_filled(l.to, 4 << 20, 1);
+    assert_true(atomic_load(&flood.pings) > 8);
+    assert_in_range(atomic_load(&flood.longest), 0, 32);
+    links_close(&l);
+}
+
+/* ---- frames out of measure ---- */
+
+/* As a peer could: around all checks of our own end. */
+static void send_raw(hd_link *link, enum hd_frame_type type, uint16_t credits)
+{
+    hd_link_lock(link);
+    struct hd_frame frame = {.type = (uint8_t)type, .credits = credits, .sequence = link->tx_sequence++};
+    assert_ok(link->ep->ops->send(link->ep, &frame, NULL, NULL));
+    hd_link_unlock(link);
+}
+
+static void frames_that_cost_no_credits_are_limited(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_buf *msg;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    send_raw(pair.client, HD_FRAME_CREDIT, 0);
+    assert_int_equal(hd_recv(server, &msg, PATIENCE), -EPROTO);
+    assert_non_null(strstr(hd_last_error(), "credit frame"));
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_flood_does_not_hold_up_other_links),
+        cmocka_unit_test(a_flood_does_not_hold_up_links_of_a_thread_that_lingers),
+        cmocka_unit_test(a_flood_does_not_hold_up_who_waits_on_a_queue),
+        cmocka_unit_test(a_flood_does_not_hold_up_who_waits_on_its_link),
+        cmocka_unit_test(a_large_transfer_does_not_hold_up_other_links),
+        cmocka_unit_test(frames_that_cost_no_credits_are_limited),
+    };
+    return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
+}
