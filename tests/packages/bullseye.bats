@@ -1,8 +1,8 @@
 #!/usr/bin/env bats
 # shellcheck disable=SC2016 # expanded in there
 # The packages on Debian 11, which has an older C library (2.31), shell and tools. The private JDK 8 of this machine carries a C
-# library of its own; so the tree's daemons also run with Debian 11's Java 11, which uses the system's. Slow. The tests build on
-# each other.
+# library of its own; so the native libraries are also loaded by Debian 11's Java 11, which uses the system's. Slow. The tests build
+# on each other.
 
 setup_file() {
     . "$HOWDAH_ROOT/tests/packages/root.bash"
@@ -48,13 +48,4 @@ setup() {
     [ "$status" -eq 0 ]
     local library
     for library in hadoop zlib snappy lz4 bzip2 openssl; do grep -qE "^$library: +true /" <<<"$output"; done
-}
-
-@test "with Debian 11's own C library HDFS and YARN run a job" {
-    printf 'export JAVA_HOME=%s HOWDAH_ALLOW_JDK=1\n' /usr/lib/jvm/java-11-openjdk-amd64 >>"$ROOT/etc/hadoop/conf.pseudo/hadoop-env.sh"
-    in_root howdah pseudo start worker
-    in_root pgrep -f java-11-openjdk-amd64.*NameNode
-    as_user worker hdfs dfs -rm -r -f counts
-    count_words
-    in_root howdah pseudo stop
 }
