@@ -22,6 +22,7 @@ setup() {
     # RPC goes over the engine by itself; the report says how much of it.
     [ "$(field "[r['calls'] > 0 for r in s['traffic']['rows'] if (r['traffic'], r['transport']) == ('RPC', 'shm')]" <"$home/demo/demo.json")" = '[True]' ]
     [[ $output == *TRAFFIC*RPC*shm* ]]
+    [[ $output == *"MapReduce shuffle"*shm* ]]
     [ -z "$(processes_of "$home/demo/cluster")" ]
     [ ! -e "$home/demo/cluster/data" ]
 }

@@ -89,6 +89,7 @@ public final class DemoCommand implements Callable<Integer> {
   /** What the daemons served, and Spark's executors and drivers fetched. */
   private static Traffic traffic(Cluster cluster, JobRunner jobs) throws IOException {
     Traffic traffic = new Traffic();
+    traffic.expect(TrafficKind.SHUFFLE);
     WebServers.of(cluster).ask((name, counts) -> traffic.add(counts));
     SparkLogs.addContainers(cluster.dir().logs(), traffic);
     for (String job : new String[] {"spark-groupbykey", "spark-sortbykey"}) {

@@ -5,8 +5,10 @@ import com.google.gson.JsonObject;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.EnumMap;
+import java.util.EnumSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 
 /** How many calls, bytes and connections of a cluster went over which transport, and why over sockets. */
@@ -22,7 +24,8 @@ final class Traffic {
 
   private final Map<TrafficKind, Map<String, long[]>> rows = new EnumMap<>(TrafficKind.class);
   private final Map<String, Long> reasons = new TreeMap<>();
-  private final Map<TrafficKind, Boolean> available = new EnumMap<>(TrafficKind.class);
+  private final Set<TrafficKind> available = EnumSet.noneOf(TrafficKind.class);
+  private final Set<TrafficKind> expected = EnumSet.noneOf(TrafficKind.class);
 
   /** Adds what a daemon served. */
   void add(DaemonCounts counts) {
@@ -35,7 +38,7 @@ final class Traffic {
       }
       String state = counts.states().get(kind.component());
       if (state != null && !state.startsWith("false") && !state.contains(": sockets, since ")) {
-        available.put(kind, true);
+        available.add(kind);
       }
     }
     counts.reasons().forEach((reason, count) -> reasons.merge(reason, count, Long::sum));
@@ -80,7 +83,12 @@ final class Traffic {
 
   /** Notes that the engine could be used for a kind where it was counted elsewhere. */
   void available(TrafficKind kind) {
-    available.put(kind, true);
+    available.add(kind);
+  }
+
+  /** Notes that there must have been traffic of a kind: {@link #idle} names it if nothing was counted, too. */
+  void expect(TrafficKind kind) {
+    expected.add(kind);
   }
 
   /** Adds a cause for which sockets were used although the engine was wanted. */
@@ -96,17 +104,17 @@ final class Traffic {
   /** What the engine carried nothing of although it was there, as sentences; empty if all is well. */
   List<String> idle() {
     List<String> idle = new ArrayList<>();
-    rows.forEach((kind, transports) -> {
+    for (TrafficKind kind : available) {
       long engine = 0;
       long all = 0;
-      for (Map.Entry<String, long[]> entry : transports.entrySet()) {
+      for (Map.Entry<String, long[]> entry : rows.getOrDefault(kind, new TreeMap<>()).entrySet()) {
         all += entry.getValue()[CALLS];
         engine += entry.getKey().equals(SOCKETS) ? 0 : entry.getValue()[CALLS];
       }
-      if (available.containsKey(kind) && all > 0 && engine == 0) {
+      if (engine == 0 && (all > 0 || expected.contains(kind))) {
         idle.add("the engine was there and carried nothing of: " + kind.label());
       }
-    });
+    }
     return idle;
   }
 

@@ -29,7 +29,8 @@ class TrafficTest {
 
   private static String upgrade(String counts, String reasons, String state) {
     return "{'name': 'io.howdah:type=Upgrade', 'Counts': [" + counts + "], 'Reasons': [" + reasons
-        + "], 'States': [{'key': 'rpc', 'value': '" + state + "'}, {'key': 'hdfs', 'value': '" + state + "'}]}";
+        + "], 'States': [{'key': 'rpc', 'value': '" + state + "'}, {'key': 'hdfs', 'value': '" + state
+        + "'}, {'key': 'shuffle', 'value': '" + state + "'}]}";
   }
 
   private static String entry(String key, long value) {
@@ -67,6 +68,21 @@ class TrafficTest {
   void anEngineThatCarriesNothingIsNamed() {
     traffic.add(daemon(RPC, upgrade("", "", "auto: libhowdah 0.1.0")));
     assertThat(traffic.idle()).containsExactly("the engine was there and carried nothing of: RPC");
+  }
+
+  @Test
+  void theShuffleIsCountedByNodeManagersWhateverTheTransport() {
+    traffic.expect(TrafficKind.SHUFFLE);
+    assertThat(traffic.idle()).isEmpty();
+    traffic.add(daemon(upgrade("", "", "auto: libhowdah")));
+    assertThat(traffic.idle()).containsExactly("the engine was there and carried nothing of: MapReduce shuffle");
+    traffic.add(daemon(upgrade(entry("shuffle.server.tcp.calls", 2) + "," + entry("shuffle.read.shm.calls", 2), "",
+        "auto: libhowdah")));
+    assertThat(traffic.calls(TrafficKind.SHUFFLE, "sockets")).isEqualTo(2);
+    assertThat(traffic.idle()).hasSize(1);
+    traffic.add(daemon(upgrade(entry("shuffle.server.shm.calls", 3), "", "auto: libhowdah")));
+    assertThat(traffic.calls(TrafficKind.SHUFFLE, "shm")).isEqualTo(3);
+    assertThat(traffic.idle()).isEmpty();
   }
 
   @Test

@@ -2,12 +2,15 @@ package org.apache.hadoop.mapred;
 
 import io.howdah.upgrade.Acceptor;
 import io.howdah.upgrade.Component;
+import io.howdah.upgrade.Traffic;
 import io.howdah.upgrade.Upgrade;
 import io.howdah.upgrade.hadoop.HadoopSettings;
 import io.howdah.upgrade.netty3.NettyGreeter;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.net.InetSocketAddress;
+import java.net.SocketAddress;
 import java.net.URL;
 import java.util.ArrayList;
 import java.util.List;
@@ -18,6 +21,8 @@ import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
 import org.apache.hadoop.service.Service;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.server.nodemanager.containermanager.localizer.ContainerLocalizer;
+import org.jboss.netty.channel.Channel;
+import org.jboss.netty.channel.ChannelFuture;
 import org.jboss.netty.channel.ChannelHandlerContext;
 import org.jboss.netty.channel.ChannelStateEvent;
 import org.jboss.netty.handler.codec.http.DefaultHttpRequest;
@@ -38,6 +43,7 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
   private final ShuffleHandler handler;
   private final Configuration conf;
   private final Upgrade upgrade;
+  private final Traffic http = Traffic.of(ShuffleServer.TRAFFIC, Traffic.SOCKET);
   private Acceptor acceptor;
   private NettyGreeter greeter;
   private ShuffleServer server;
@@ -72,7 +78,8 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
   private void start() throws IOException {
     if (conf.getBoolean(MRConfig.SHUFFLE_SSL_ENABLED_KEY, MRConfig.SHUFFLE_SSL_ENABLED_DEFAULT)) {
       if (!upgrade.isOff()) {
-        upgrade.note("The shuffle is encrypted, which the engine does not do: it goes over sockets");
+        upgrade.fellBack("", "The shuffle goes over sockets", "it is encrypted ("
+            + MRConfig.SHUFFLE_SSL_ENABLED_KEY + "), which the engine does not do");
       }
     } else if (upgrade.isUsable()) {
       offer();
@@ -86,7 +93,16 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
         threads > 0 ? threads : 2 * Runtime.getRuntime().availableProcessors(),
         conf.getInt(ShuffleHandler.MAX_SHUFFLE_CONNECTIONS, ShuffleHandler.DEFAULT_MAX_SHUFFLE_CONNECTIONS), this);
     acceptor = new Acceptor(upgrade, service, "shuffle-greeting");
-    greeter = new NettyGreeter(acceptor, new NettyGreeter.Listener() { });
+    greeter = new NettyGreeter(acceptor, new NettyGreeter.Listener() {
+      @Override
+      public void plain(Channel channel) {
+        http.connection();
+        SocketAddress reducer = channel.getRemoteAddress(); // null if it has left
+        String host = reducer instanceof InetSocketAddress ? ((InetSocketAddress) reducer).getHostString() : "a host";
+        upgrade.fellBack(host, "Reducers on " + host + " fetch map output over sockets",
+            "the reducer asks over HTTP: it is stock Hadoop's, or can't use the engine");
+      }
+    });
   }
 
   private synchronized void stop() {
@@ -103,7 +119,19 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     super.channelOpen(context, event);
     if (greeter != null) {
       greeter.install(context.getPipeline());
+    } else if (event.getChannel().isOpen()) {
+      http.connection();
     }
+  }
+
+  @Override
+  protected ChannelFuture sendMapOutput(ChannelHandlerContext context, Channel channel, String user, String map,
+      int reduce, MapOutputInfo output) throws IOException {
+    ChannelFuture sent = super.sendMapOutput(context, channel, user, map, reduce, output);
+    if (sent != null) {
+      http.call(output.indexRecord.partLength);
+    }
+    return sent;
   }
 
   // What the server asks.

@@ -8,6 +8,7 @@ import io.howdah.engine.FetchRequest;
 import io.howdah.engine.MemoryLimitException;
 import io.howdah.engine.RegisteredBuffer;
 import io.howdah.engine.Service;
+import io.howdah.upgrade.Traffic;
 import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
@@ -36,6 +37,8 @@ final class ShuffleServer implements EventHandler, Closeable {
   static final int EBUSY = 16;
   static final int ESTALE = 116;
 
+  /** What is served, by transport, as {@code howdah stat} shows it: a call is the part of a map for a reducer. */
+  static final String TRAFFIC = "shuffle.server";
   /** Parts that follow an answer in the same message, in all. */
   private static final int INLINE_MAX = 256 << 10;
   private static final int WAITING = 8192;
@@ -50,7 +53,7 @@ final class ShuffleServer implements EventHandler, Closeable {
     /** Whose output a verified request may read, and where it is. */
     Granted verify(ShuffleWire.Request request) throws IOException;
 
-    /** So many parts, of so many bytes in all, have been served or not. */
+    /** So many parts, of so many bytes in all, have been served or not, for the metrics of stock's ShuffleHandler. */
     void served(int parts, long bytes, boolean well);
   }
 
@@ -149,7 +152,7 @@ final class ShuffleServer implements EventHandler, Closeable {
       stream.close();
       return;
     }
-    ShuffleSession session = new ShuffleSession(stream, RANDOM.nextLong());
+    ShuffleSession session = new ShuffleSession(stream, RANDOM.nextLong(), Traffic.of(TRAFFIC, stream.transport()));
     if (sessions.putIfAbsent(session.id(), session) != null) {
       stream.close();
       return;
@@ -229,6 +232,7 @@ final class ShuffleServer implements EventHandler, Closeable {
       session.grant(granted.user, granted.parts);
     }
     strangers.decrementAndGet();
+    session.traffic().connection();
     return true;
   }
 
@@ -271,6 +275,9 @@ final class ShuffleServer implements EventHandler, Closeable {
         throw new IOException("no room for an answer");
       }
     }
+    for (int i = 0; i < inlined; i++) {
+      session.traffic().call(parts[i]);
+    }
     source.served(inlined, bytes, true);
   }
 
@@ -297,6 +304,11 @@ final class ShuffleServer implements EventHandler, Closeable {
     long length = request.length();
     try {
       session.answer(request, map);
+      if (offset == 0) {
+        session.traffic().call(length);
+      } else {
+        session.traffic().bytes(length);
+      }
       source.served(offset == 0 ? 1 : 0, length, true);
     } catch (Throwable e) { // a request that is not answered would leave its reducer waiting
       source.served(1, 0, false);

@@ -2,6 +2,7 @@ package org.apache.hadoop.mapred;
 
 import io.howdah.engine.EngineStream;
 import io.howdah.engine.FetchRequest;
+import io.howdah.upgrade.Traffic;
 import java.io.Closeable;
 import java.io.EOFException;
 import java.io.File;
@@ -34,6 +35,7 @@ final class ShuffleSession implements Closeable {
 
   private final EngineStream stream;
   private final long id;
+  private final Traffic traffic;
   private String user;
   private List<Part> parts;
   private volatile long used = System.nanoTime();
@@ -42,9 +44,10 @@ final class ShuffleSession implements Closeable {
   private boolean asked;
   private boolean closed;
 
-  ShuffleSession(EngineStream stream, long id) {
+  ShuffleSession(EngineStream stream, long id, Traffic traffic) {
     this.stream = stream;
     this.id = id;
+    this.traffic = traffic;
   }
 
   EngineStream stream() {
@@ -53,6 +56,11 @@ final class ShuffleSession implements Closeable {
 
   long id() {
     return id;
+  }
+
+  /** Where what it is sent is counted. */
+  Traffic traffic() {
+    return traffic;
   }
 
   /** Nanoseconds since it was made, granted or used last. */

@@ -7,6 +7,7 @@ import io.howdah.upgrade.Component;
 import io.howdah.upgrade.PeerCache;
 import io.howdah.upgrade.Role;
 import io.howdah.upgrade.Settings;
+import io.howdah.upgrade.Traffic;
 import io.howdah.upgrade.Upgrade;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
@@ -119,6 +120,41 @@ class RdmaShuffleConnectionTest {
       assertThat(bytes).isEqualTo(stock(url));
     }
     awaitNoSessions();
+  }
+
+  private static long count(String what) {
+    return Traffic.counts().getOrDefault(what, 0L);
+  }
+
+  @Test
+  void theServerCountsWhatItServesByTransport() throws Exception {
+    node.write(0, 10, 5 * WINDOW + 300_000, 0);
+    Map<String, Long> before = Traffic.counts();
+    long fallbacks = Traffic.reasons().values().stream().mapToLong(Long::longValue).sum();
+    RdmaShuffleConnection small = ours(node.url(0, ShuffleNode.map(0)));
+    readAll(small);
+    readAll(ours(node.url(1, ShuffleNode.map(0))));
+    stock(node.url(1, ShuffleNode.map(0)));
+    stock(node.url(2, ShuffleNode.map(0)));
+    awaitNoSessions();
+    long large = 5 * WINDOW + 300_000;
+    String engine = "shuffle.server." + small.transport();
+    awaitCount(engine + ".connections", before, 2);
+    awaitCount(engine + ".calls", before, 2);
+    awaitCount(engine + ".bytes", before, 10 + large);
+    awaitCount("shuffle.server.tcp.connections", before, 2);
+    awaitCount("shuffle.server.tcp.calls", before, 2);
+    awaitCount("shuffle.server.tcp.bytes", before, large);
+    assertThat(Traffic.reasons().values().stream().mapToLong(Long::longValue).sum() - fallbacks).isEqualTo(2);
+  }
+
+  /** The server counts what it has sent already. */
+  private static void awaitCount(String what, Map<String, Long> before, long expected) throws InterruptedException {
+    long from = before.getOrDefault(what, 0L);
+    for (int i = 0; i < 500 && count(what) - from < expected; i++) {
+      TimeUnit.MILLISECONDS.sleep(20);
+    }
+    assertThat(count(what) - from).as(what).isEqualTo(expected);
   }
 
   @Test
