@@ -216,15 +216,17 @@ static void linked(struct hd_connect_result *result, struct hd_link *link, bool 
         hd_count(link->engine->stats, links_shared, 1);
 }
 
-/* A living link to the same engine, by its identity or by the token that only its two ends know. */
+/* A living link to the same engine, by its identity or by the token that only its two ends know. A link of an engine to
+ * itself has both ends here: the client takes the initiator's, the server the other one. */
 static struct hd_link *existing(struct hd_engine *engine, const uint8_t *peer_id, const uint8_t *token)
 {
     struct hd_link *found = NULL;
+    bool both_ends = memcmp(peer_id, engine->id, HD_ID_LENGTH) == 0, client = !token;
     pthread_mutex_lock(&engine->lock);
     for (struct hd_list *n = engine->links.prev; n != &engine->links && !found; n = n->prev) {
         struct hd_link *link = hd_container(n, struct hd_link, in_engine);
         if (!atomic_load(&link->error) && memcmp(link->peer_id, peer_id, HD_ID_LENGTH) == 0 &&
-            (!token || memcmp(link->token, token, HD_ID_LENGTH) == 0))
+            (!token || memcmp(link->token, token, HD_ID_LENGTH) == 0) && (!both_ends || link->initiator == client))
             found = hd_link_ref(link);
     }
     pthread_mutex_unlock(&engine->lock);
@@ -319,10 +321,8 @@ static struct hd_device *choose(struct greeting *g, char *why, size_t size)
 static int attach(struct greeting *g, struct hd_connect_result *result)
 {
     struct hd_link *link = existing(g->engine, g->peers.engine, NULL);
-    if (!link || memcmp(g->peers.engine, g->engine->id, HD_ID_LENGTH) == 0) {
-        hd_link_put(link); /* a link to ourselves has two ends here; which one is meant is not clear */
+    if (!link)
         return 0;
-    }
     struct hd_note choice = {.kind = HD_NOTE_CHOICE, .attach = true};
     memcpy(choice.token, link->token, HD_ID_LENGTH);
     int err = put(g, &choice);

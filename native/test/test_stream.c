@@ -826,25 +826,23 @@ static void a_second_connection_shares_the_link(void **state)
     assert_ptr_equal(found, pair.client);
     hd_link_put(found);
     assert_int_equal(hd_link_find(pair.a, "testhost:2", &found), -ENOENT);
-    if (pair.a != pair.b) {
-        test_sockets(fds);
-        assert_ok(pair_connect(pair.a, pair.b, fds, &client, &server));
-        assert_true(client.shared);
-        assert_true(server.shared);
-        assert_ptr_equal(client.link, pair.client);
-        assert_ptr_equal(server.link, pair.server);
-        hd_link_put(client.link);
-        hd_link_put(server.link);
-        close(fds[0]);
-        close(fds[1]);
-        test_sockets(fds); /* the other way round as well */
-        assert_ok(pair_connect(pair.b, pair.a, fds, &client, &server));
-        assert_ptr_equal(client.link, pair.server);
-        hd_link_put(client.link);
-        hd_link_put(server.link);
-        close(fds[0]);
-        close(fds[1]);
-    }
+    test_sockets(fds);
+    assert_ok(pair_connect(pair.a, pair.b, fds, &client, &server));
+    assert_true(client.shared);
+    assert_true(server.shared);
+    assert_ptr_equal(client.link, pair.client);
+    assert_ptr_equal(server.link, pair.server);
+    hd_link_put(client.link);
+    hd_link_put(server.link);
+    close(fds[0]);
+    close(fds[1]);
+    test_sockets(fds); /* the other way round as well */
+    assert_ok(pair_connect(pair.b, pair.a, fds, &client, &server));
+    assert_ptr_equal(client.link, pair.a == pair.b ? pair.client : pair.server);
+    hd_link_put(client.link);
+    hd_link_put(server.link);
+    close(fds[0]);
+    close(fds[1]);
     assert_string_equal(hd_link_transport(pair.client), test_transport);
     pair_close(&pair);
 }

@@ -235,3 +235,20 @@ PROPERTIES
     [ "$(grep -cE 'fetched [1-9][0-9]* blocks .* and 0 of 0 bytes over Netty' <<<"$sums")" -eq 2 ] &&
         grep -q "come over .* over $transport" <<<"$sums"
 }
+
+# java_binding TRANSPORT: the Java binding's own tests (java/engine) over a transport, without Maven.
+java_binding() {
+    local classes=build/java/howdah-engine
+    if [ ! -r build/prepare.env ] || [ ! -r "$classes/test.classpath" ]; then
+        echo "there are no classes in $classes: our Java was not built (ci/java)"
+        return 1
+    fi
+    . build/prepare.env
+    # What is compiled once, and quickly, serves an emulated processor best. Left out: tests of other JVMs (ProcessesTest), each
+    # of which takes its time to start here; of options and metrics, which no transport matters to; and one that counts what a
+    # JVM allocates, which is for a compiler that optimises.
+    "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
+        -Dio.howdah.native=build/native -Dhowdah.test.transport="$1" \
+        -cp "$classes/test-classes:$classes/classes:$(cat "$classes/test.classpath")" io.howdah.engine.RunTests \
+        EngineStreamTest FetchTest EngineEndTest SocketsTest -directBuffersAndEventsCostNoGarbage
+}

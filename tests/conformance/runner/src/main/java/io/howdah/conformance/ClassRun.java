@@ -49,14 +49,15 @@ final class ClassRun {
 
   /** Runs the class, or only the named tests of it; output goes to the log. */
   Told run(Collection<String> only, Path log) throws IOException, InterruptedException {
-    // Short, because paths of sockets below it are limited to 108 bytes.
     Path work = Files.createDirectories(setup.work.resolve(mark.substring(0, 8)));
+    // Not below the work folder: tests make sockets there, whose paths may have 107 bytes.
+    Path tmp = Files.createTempDirectory("hc");
     try {
-      for (String folder : new String[] {"tmp", "test/data", "log", "run"}) {
+      for (String folder : new String[] {"test/data", "log", "run"}) {
         Files.createDirectories(work.resolve(folder));
       }
       Path events = work.resolve("events");
-      String end = launch(command(work, events, only), work, log);
+      String end = launch(command(work, tmp, events, only), work, log);
       Told told = read(events, end);
       if (told.outcomes.isEmpty()) {
         told.outcomes.put(WHOLE_CLASS, new Outcome(WHOLE_CLASS, Outcome.Kind.FAILED, "ran no test", ""));
@@ -65,10 +66,11 @@ final class ClassRun {
     } finally {
       ProcessTree.kill(mark);
       delete(work);
+      delete(tmp);
     }
   }
 
-  private List<String> command(Path work, Path events, Collection<String> only) throws IOException {
+  private List<String> command(Path work, Path tmp, Path events, Collection<String> only) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(setup.java);
     command.add("-Xmx" + entry.heapMb + "m");
@@ -77,7 +79,7 @@ final class ClassRun {
     command.add("-XX:+UseSerialGC");
     // Killed JVMs would leave their performance files in /tmp.
     command.add("-XX:-UsePerfData");
-    command.add("-Djava.io.tmpdir=" + work.resolve("tmp"));
+    command.add("-Djava.io.tmpdir=" + tmp);
     command.add("-Djava.awt.headless=true");
     command.add("-Djava.net.preferIPv4Stack=true");
     command.add("-Djava.security.egd=file:///dev/urandom");
