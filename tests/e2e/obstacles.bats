@@ -14,7 +14,10 @@ setup_file() {
     other_version
 }
 
-setup() { set_up_tree; }
+setup() {
+    set_up_tree
+    export HADOOP_CONF_DIR=$DIR/conf
+}
 
 teardown_file() {
     set_up_tree
@@ -78,7 +81,6 @@ restart_under() {
 
 @test "commands work, print what they always print, and say why when asked" {
     local obstacle
-    export HADOOP_CONF_DIR=$DIR/conf
     head -c 3000 /dev/urandom >"$BATS_TEST_TMPDIR/file"
     for obstacle in "${OBSTACLES[@]}"; do
         possible "$obstacle" || { echo "# $obstacle can't be made here" >&3; continue; }
@@ -94,7 +96,6 @@ restart_under() {
 
 @test "a DataNode takes and serves blocks, and says why once" {
     local obstacle number=0 part
-    export HADOOP_CONF_DIR=$DIR/conf
     for obstacle in "${OBSTACLES[@]}"; do
         number=$((number + 1))
         ! possible "$obstacle" || restart_under "$obstacle" "datanode-$number"
