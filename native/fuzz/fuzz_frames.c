@@ -3,6 +3,7 @@
 /* A hostile peer on a link that is up: each input is a row of frames. The transport is a stub that swallows what we
  * send. */
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
