@@ -100,6 +100,7 @@ static struct hd_link *link_up(struct hd_ep *ep)
     link->ep = ep;
     link->eager_max = 2048;
     link->counters = hd_stats_peer(world.engine->stats, "fuzz");
+    link->by_transport = hd_stats_transport(world.engine->stats, "self");
     return link;
 }
 
