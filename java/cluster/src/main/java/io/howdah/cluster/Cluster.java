@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /** A local cluster in a folder: real daemons of the tree, each a process of its own. Not thread-safe. */
@@ -190,6 +191,21 @@ public final class Cluster {
       seconds += PidRecord.processorSeconds(Long.toString(daemon.pid()));
     }
     return seconds;
+  }
+
+  /**
+   * Waits for the end of the containers of all applications, which outlive the commands that submitted them.
+   *
+   * @param seconds to wait at most
+   */
+  void awaitContainers(int seconds) throws InterruptedException {
+    List<PidRecord> managers = running().entrySet().stream()
+        .filter(daemon -> daemon.getKey().kind() == DaemonKind.NODEMANAGER).map(Map.Entry::getValue)
+        .collect(Collectors.toList());
+    long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(seconds);
+    while (managers.stream().anyMatch(PidRecord::hasChildren) && System.nanoTime() < end) {
+      Thread.sleep(100);
+    }
   }
 
   /** Variables that point a shell's hadoop, hdfs, yarn, mapred and spark commands at this cluster. */

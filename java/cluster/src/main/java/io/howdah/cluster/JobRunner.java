@@ -20,6 +20,8 @@ final class JobRunner {
   /** A JVM that lives for seconds: the second compiler and parallel collectors cost it more than they give. */
   static final String SHORT_LIVED = "-XX:+UseSerialGC -XX:TieredStopAtLevel=1";
 
+  /** Spark's executors and masters of applications take seconds to end. */
+  private static final int CONTAINERS_END_S = 30;
   private static final String CLIENT_OPTIONS = "-Xmx256m " + SHORT_LIVED;
 
   private final Tree tree;
@@ -42,8 +44,17 @@ final class JobRunner {
     return logs.resolve(name + ".log");
   }
 
-  /** What the cluster's processes and the commands have taken until now; see {@link Cluster#processorSeconds()}. */
+  /**
+   * What the cluster's processes and the commands have taken until now; see {@link Cluster#processorSeconds()}. Waits
+   * for containers that are about to end.
+   */
   double processorSeconds() {
+    try {
+      cluster.awaitContainers(CONTAINERS_END_S);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new ClusterException("interrupted");
+    }
     return cluster.processorSeconds();
   }
 

@@ -1,5 +1,6 @@
 package io.howdah.cluster;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -15,6 +16,7 @@ import java.util.Optional;
 final class PidRecord {
   private static final Path BOOT_ID = Paths.get("/proc/sys/kernel/random/boot_id");
   private static final int STATE = 0;
+  private static final int PARENT = 1;
   private static final int START_TIME = 19;
   /** Ticks in user and kernel mode, of the process and of its children that have ended and were waited for. */
   private static final int[] TICKS = {11, 12, 13, 14};
@@ -81,6 +83,18 @@ final class PidRecord {
     String[] stat = stat(Long.toString(pid));
     return stat != null && boot.equals(boot()) && Long.parseLong(stat[START_TIME]) == startTicks
         && !"Z".equals(stat[STATE]) && !"X".equals(stat[STATE]);
+  }
+
+  /** Whether it has child processes, be they dead ones that it has not waited for. */
+  boolean hasChildren() {
+    String[] processes = new File("/proc").list((folder, name) -> name.matches("[0-9]+"));
+    for (String process : processes == null ? new String[0] : processes) {
+      String[] stat = stat(process);
+      if (stat != null && stat[PARENT].equals(Long.toString(pid))) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**

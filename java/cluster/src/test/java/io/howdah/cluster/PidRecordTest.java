@@ -2,7 +2,9 @@ package io.howdah.cluster;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import java.io.BufferedReader;
 import java.io.IOException;
+import java.io.InputStreamReader;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -49,16 +51,36 @@ class PidRecordTest {
     assertThat(record(self() + " " + start + " 00000000-0000-0000-0000-000000000000").isAlive()).isFalse();
   }
 
+  private static int pid(Process process) throws ReflectiveOperationException {
+    java.lang.reflect.Field field = process.getClass().getDeclaredField("pid");
+    field.setAccessible(true);
+    return field.getInt(process);
+  }
+
+  @Test
+  void childrenAreSeenUntilTheyAreWaitedFor() throws Exception {
+    String script = "sleep 600 & echo; read -r; kill $!; wait; echo; read -r";
+    Process parent = new ProcessBuilder("bash", "-c", script).start();
+    try (BufferedReader said = new BufferedReader(new InputStreamReader(parent.getInputStream()))) {
+      said.readLine();
+      PidRecord record = PidRecord.of(pid(parent)).get();
+      assertThat(record.hasChildren()).isTrue();
+      parent.getOutputStream().write('\n');
+      parent.getOutputStream().flush();
+      said.readLine();
+      assertThat(record.hasChildren()).isFalse();
+    } finally {
+      parent.destroyForcibly();
+    }
+  }
+
   @Test
   void aForeignProcessGetsNoSignal() throws Exception {
     Process sleeper = new ProcessBuilder("sleep", "60").start();
     try {
-      java.lang.reflect.Field field = sleeper.getClass().getDeclaredField("pid");
-      field.setAccessible(true);
-      int pid = field.getInt(sleeper);
-      record(pid + " 12345 " + boot()).signal("KILL");
+      record(pid(sleeper) + " 12345 " + boot()).signal("KILL");
       assertThat(sleeper.waitFor(300, TimeUnit.MILLISECONDS)).isFalse();
-      PidRecord.of(pid).get().signal("KILL");
+      PidRecord.of(pid(sleeper)).get().signal("KILL");
       assertThat(sleeper.waitFor(10, TimeUnit.SECONDS)).isTrue();
     } finally {
       sleeper.destroyForcibly();
