@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit e2e e2e-slow conformance conformance-slow
-.PHONY: bench-default bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table option-table clean
+.PHONY: bench-default bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table option-table docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,6 +102,9 @@ package-table: ## write docs/guide/package-files.md from the packages of make de
 
 option-table: ## write docs/guide/options.md from the tables that declare options
 	@ci/lib/option_table.py
+
+docs: ## make HTML of the documents, build/docs/index.html
+	@ci/docs
 
 clean: ## remove everything that was built
 	@rm -rf build

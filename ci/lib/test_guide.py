@@ -57,6 +57,15 @@ class TroubleshootingTest(unittest.TestCase):
         self.assertFalse(guide.pattern_of("the nearest is <name> There is no option").search(java))
 
 
+class VariablesTest(unittest.TestCase):
+    def test_variables_and_properties_are_read_by_something(self):
+        text = guide.text_of(guide.GUIDE / "commands.md")
+        names = re.findall(r"^\| `(?:-D)?(HOWDAH_\w+|io\.howdah\.[\w.]+)` \|", text, re.M)
+        self.assertGreaterEqual(len(names), 8)
+        sources = "".join(text for _, text in guide.sources())
+        self.assertEqual([name for name in names if name not in sources], [])
+
+
 class MemoryTest(unittest.TestCase):
     def test_the_limits_by_role_are_those_of_the_code(self):
         rows = re.findall(r"^\| (\w+).*? \| `(\d+[mg])` \|", guide.text_of(guide.GUIDE / "memory.md"), re.M)
