@@ -138,4 +138,8 @@ int hd_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), v
 /* Number of processors that this process may use. */
 int hd_processors(void);
 
+/* Memory in whole pages, whatever their size: what is registered with an adapter shares no page with anything else. For
+ * free(). */
+void *hd_alloc_pages(size_t size);
+
 #endif

@@ -72,7 +72,7 @@ static int open_send_ring(struct verbs_ep *ep)
     ep->ring_size = power_of_two(dev->device->conf->verbs_send_buffer);
     if (ep->ring_size < 8 * record)
         ep->ring_size = power_of_two(8 * record);
-    ep->ring = aligned_alloc(4096, hd_align(ep->ring_size, 4096));
+    ep->ring = hd_alloc_pages(ep->ring_size);
     ep->tx_mask = power_of_two(ep->tx_depth) - 1;
     ep->tx = calloc(ep->tx_mask + 1, sizeof(*ep->tx));
     if (!ep->ring || !ep->tx)

@@ -60,11 +60,28 @@ static void slabs_and_large_buffers_are_whole_pages(void **state)
     hd_engine_destroy(engine);
 }
 
+static void memory_for_adapters_is_whole_pages(void **state)
+{
+    (void)state;
+    for (size_t size = 1; size < 4 * page_size(); size = size * 3 + 1) {
+        char *memory = hd_alloc_pages(size), *next = hd_alloc_pages(size);
+        assert_non_null(memory);
+        assert_non_null(next);
+        assert_int_equal((uintptr_t)memory % page_size(), 0);
+        size_t apart = next > memory ? (size_t)(next - memory) : (size_t)(memory - next);
+        assert_true(apart >= hd_align(size, page_size()));
+        memset(memory, 1, hd_align(size, page_size())); /* all of its last page belongs to it */
+        free(memory);
+        free(next);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_page_size_is_the_one_asked_for),
         cmocka_unit_test(slabs_and_large_buffers_are_whole_pages),
+        cmocka_unit_test(memory_for_adapters_is_whole_pages),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }
