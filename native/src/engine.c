@@ -259,22 +259,21 @@ static void init_locks(struct hd_engine *engine)
     hd_list_init(&engine->io_jobs);
 }
 
-int hd_engine_create(const struct hd_engine_params *params, hd_engine **out)
+int hd_engine_create(const struct hd_engine_params *given, hd_engine **out)
 {
-    if (params && params->size < sizeof(*params))
-        return hd_error(-EINVAL, "engine parameters are of another version");
+    struct hd_engine_params params;
+    int err = hd_params_take(&params, sizeof(params), given, 0, "engine parameters");
+    if (err)
+        return err;
     struct hd_engine *engine = calloc(1, sizeof(*engine));
     if (!engine)
         return hd_error(-ENOMEM, "out of memory");
     atomic_init(&engine->refs, 1);
     init_locks(engine);
-    if (params) {
-        engine->log = params->log;
-        engine->log_arg = params->log_arg;
-    }
-    snprintf(engine->name, sizeof(engine->name), "%s",
-             params && params->name ? params->name : program_invocation_short_name);
-    int err = read_conf(engine, params ? params->conf : NULL);
+    engine->log = params.log;
+    engine->log_arg = params.log_arg;
+    snprintf(engine->name, sizeof(engine->name), "%s", params.name ? params.name : program_invocation_short_name);
+    err = read_conf(engine, params.conf);
     if (!err)
         err = hd_random_bytes(engine->id, sizeof(engine->id));
     if (!err)

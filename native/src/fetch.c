@@ -101,10 +101,12 @@ static bool send_request(struct hd_fetch *f)
                         sizeof(wire) + f->service_length + f->name_length) == 0;
 }
 
-static int check_params(const char *service, const struct hd_fetch_params *p)
+static int take_params(const char *service, const struct hd_fetch_params *given, struct hd_fetch_params *p)
 {
-    if (!p || p->size < sizeof(*p) || !p->queue || !p->name || p->name_length == 0 ||
-        p->name_length > HD_FETCH_NAME_MAX)
+    int err = hd_params_take(p, sizeof(*p), given, offsetof(struct hd_fetch_params, user), "fetch parameters");
+    if (err)
+        return err;
+    if (!p->queue || !p->name || p->name_length == 0 || p->name_length > HD_FETCH_NAME_MAX)
         return hd_error(-EINVAL, "a fetch needs a queue and a name of 1 to %d bytes", HD_FETCH_NAME_MAX);
     if (!service || !service[0] || strlen(service) > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
@@ -125,18 +127,19 @@ static int may_fetch(struct hd_link *link)
     return 0;
 }
 
-int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_params *p, hd_fetch **out)
+int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_params *given, hd_fetch **out)
 {
+    struct hd_fetch_params p;
     hd_enter(link->engine);
-    int err = check_params(service, p);
-    struct hd_fetch *f = err ? NULL : hd_fetch_create(link, true, service, strlen(service), p->name, p->name_length);
+    int err = take_params(service, given, &p);
+    struct hd_fetch *f = err ? NULL : hd_fetch_create(link, true, service, strlen(service), p.name, p.name_length);
     if (!f)
         return err ? err : -ENOMEM;
-    f->queue = hd_queue_ref(p->queue);
-    f->event.event.user = p->user;
-    f->offset = p->offset;
-    f->length = p->length;
-    f->into = p->into ? hd_buf_ref(p->into) : NULL;
+    f->queue = hd_queue_ref(p.queue);
+    f->event.event.user = p.user;
+    f->offset = p.offset;
+    f->length = p.length;
+    f->into = p.into ? hd_buf_ref(p.into) : NULL;
     hd_link_lock(link);
     err = may_fetch(link);
     if (!err)

@@ -550,27 +550,35 @@ static struct greeting *begin(struct hd_engine *engine, int fd, int64_t timeout)
 }
 
 static int end(struct greeting *g, const char *who, int err, struct hd_connect_result *to,
-               struct hd_connect_result *result)
+               const struct hd_connect_result *result)
 {
     if (!err)
-        *to = *result;
+        hd_params_give(to, result, sizeof(*result));
     free(g);
     return err ? hd_error_context(err, "%s", who) : 0;
 }
 
-static int check(struct hd_engine *engine, const struct hd_connect_result *result)
+/* `result` gets what the caller asks for; the rest of it is empty. */
+static int check(struct hd_engine *engine, const struct hd_connect_result *from, struct hd_connect_result *result)
 {
-    if (!result || result->size < sizeof(*result))
-        return hd_error(-EINVAL, "the result structure is missing or of another version");
+    struct hd_connect_result asked;
+    int err = hd_params_take(&asked, sizeof(asked), from, offsetof(struct hd_connect_result, service),
+                             "the members of the result");
+    if (err)
+        return err;
+    *result = (struct hd_connect_result){.size = sizeof(*result)};
+    memcpy(result->service, asked.service, sizeof(result->service));
+    result->service[HD_SERVICE_MAX] = '\0';
     return atomic_load(&engine->closing) ? hd_error(-ESHUTDOWN, "the engine was closed") : 0;
 }
 
 int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout, struct hd_connect_result *out)
 {
-    struct hd_connect_result result = {.size = sizeof(result)};
-    int err = check(engine, out);
+    struct hd_connect_result result;
+    int err = check(engine, out, &result);
     if (err)
         return err;
+    result.service[0] = '\0'; /* the server says it */
     hd_enter(engine);
     struct greeting *g = begin(engine, fd, timeout);
     if (!g)
@@ -585,12 +593,10 @@ int hd_connect(hd_engine *engine, int fd, const char *address, int64_t timeout, 
 int hd_accept(hd_engine *engine, int fd, const void *prefix, size_t prefix_length, int64_t timeout,
               struct hd_connect_result *out)
 {
-    struct hd_connect_result result = {.size = sizeof(result)};
-    int err = check(engine, out);
+    struct hd_connect_result result;
+    int err = check(engine, out, &result);
     if (err)
         return err;
-    memcpy(result.service, out->service, sizeof(result.service));
-    result.service[HD_SERVICE_MAX] = '\0';
     hd_enter(engine);
     bool greeting = prefix_length >= HD_MAGIC_LENGTH && hd_magic_matches(prefix, HD_MAGIC_LENGTH);
     if (prefix_length > (greeting ? HD_PREFIX_MAX : HD_UNREAD_MAX))

@@ -142,12 +142,23 @@ static void configure(struct hd_stream *stream, const struct hd_stream_params *p
         hd_stream_post_readable(stream);
 }
 
-int hd_stream_configure(hd_stream *stream, const struct hd_stream_params *params)
+/* NULL: none are given. */
+static int take_params(struct hd_stream_params *params, const struct hd_stream_params *given)
 {
-    if (!params || params->size < sizeof(*params) || params->protocol > HD_PROTOCOL_COPY)
-        return hd_error(-EINVAL, "stream parameters are missing or of another version");
+    int err = hd_params_take(params, sizeof(*params), given, 0, "stream parameters");
+    if (!err && params->protocol > HD_PROTOCOL_COPY)
+        err = hd_error(-EINVAL, "a stream has no protocol %d", (int)params->protocol);
+    return err;
+}
+
+int hd_stream_configure(hd_stream *stream, const struct hd_stream_params *given)
+{
+    struct hd_stream_params params;
+    int err = given ? take_params(&params, given) : hd_error(-EINVAL, "stream parameters are missing");
+    if (err)
+        return err;
     hd_link_lock(stream->link);
-    configure(stream, params);
+    configure(stream, &params);
     hd_link_unlock(stream->link);
     return 0;
 }
@@ -164,22 +175,24 @@ static int may_open(struct hd_link *link)
                                           : 0;
 }
 
-int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *params, hd_stream **out)
+int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *given, hd_stream **out)
 {
+    struct hd_stream_params params;
     hd_enter(link->engine);
     size_t length = service ? strlen(service) : 0;
     if (length == 0 || length > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
-    if (params && (params->size < sizeof(*params) || params->protocol > HD_PROTOCOL_COPY))
-        return hd_error(-EINVAL, "stream parameters are of another version");
+    int err = take_params(&params, given);
+    if (err)
+        return err;
     hd_link_lock(link);
-    int err = may_open(link);
+    err = may_open(link);
     struct hd_stream *stream = err ? NULL : create(link, link->next_id, false);
     if (stream) {
         link->next_id += 2;
         memcpy(stream->service, service, length + 1);
-        if (params)
-            configure(stream, params);
+        if (given)
+            configure(stream, &params);
         hd_link_control(link, HD_FRAME_OPEN, stream->id, 0, service, length);
     } else if (!err) {
         err = -ENOMEM;

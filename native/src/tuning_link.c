@@ -110,9 +110,12 @@ static void wanted_device(const hd_conf *conf, char *name, size_t size)
 
 int hd_tuning_link_find(const hd_conf *conf, struct hd_tuning_link *link)
 {
-    if (!conf || !link || link->size < sizeof(*link))
-        return hd_error(-EINVAL, "the link structure is missing or of another version");
-    struct hd_tuning_link found = {.size = link->size, .kind = "shm", .model = "-"};
+    struct hd_tuning_link found;
+    int err = conf ? hd_params_take(&found, sizeof(found), link, sizeof(found), "the members of a link")
+                   : hd_error(-EINVAL, "the configuration is missing");
+    if (err)
+        return err;
+    found = (struct hd_tuning_link){.size = sizeof(found), .kind = "shm", .model = "-"};
     char wanted[HD_TEXT_MAX];
     find_arch(found.arch, sizeof(found.arch));
     wanted_device(conf, wanted, sizeof(wanted));
@@ -120,6 +123,6 @@ int hd_tuning_link_find(const hd_conf *conf, struct hd_tuning_link *link)
         hd_tuning_look("/sys", wanted, (enum hd_link_layer)conf->verbs_link_layer, &found);
     if (conf->transport == HD_TR_UDAPL)
         snprintf(found.kind, sizeof(found.kind), "%s", strcmp(found.kind, "soft") == 0 ? "udapl-soft" : "udapl");
-    *link = found;
+    hd_params_give(link, &found, sizeof(found));
     return 0;
 }

@@ -155,3 +155,30 @@ void *hd_alloc_pages(size_t size)
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     return aligned_alloc(page, hd_align(size, page));
 }
+
+int hd_params_take(void *ours, size_t size, const void *theirs, size_t least, const char *what)
+{
+    size_t given = 0;
+    memset(ours, 0, size);
+    if (theirs)
+        memcpy(&given, theirs, sizeof(given));
+    if (theirs ? given < least || given < sizeof(given) : least > 0)
+        return hd_error(-EINVAL, "%s are missing or have %zu bytes where %zu are the least", what, given, least);
+    for (size_t i = size; i < given; i++)
+        if (((const char *)theirs)[i])
+            return hd_error(-EINVAL, "%s of %zu bytes use something that this library (%s) does not know", what, given,
+                            hd_version());
+    if (theirs)
+        memcpy(ours, theirs, given < size ? given : size);
+    memcpy(ours, &size, sizeof(size));
+    return 0;
+}
+
+void hd_params_give(void *theirs, const void *ours, size_t size)
+{
+    size_t given;
+    memcpy(&given, theirs, sizeof(given));
+    if (given > sizeof(given))
+        memcpy((char *)theirs + sizeof(given), (const char *)ours + sizeof(given),
+               (given < size ? given : size) - sizeof(given));
+}

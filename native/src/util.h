@@ -138,6 +138,13 @@ int hd_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), v
 /* Number of processors that this process may use. */
 int hd_processors(void);
 
+/* Takes over a caller's structure, which begins with its size, into one of `size` bytes here. Members that the caller's
+ * header does not have are 0 then. `theirs` may be NULL if nothing is required. @return -EINVAL if it ends before
+ * `least`, the end of what is required, or has something behind ours that is not 0. */
+int hd_params_take(void *ours, size_t size, const void *theirs, size_t least, const char *what);
+/* Gives the caller's structure, which was taken before, the members that it has. */
+void hd_params_give(void *theirs, const void *ours, size_t size);
+
 /* Memory in whole pages, whatever their size: what is registered with an adapter shares no page with anything else. For
  * free(). */
 void *hd_alloc_pages(size_t size);

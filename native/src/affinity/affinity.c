@@ -330,17 +330,19 @@ static int copy_sets(hd_affinity *affinity, const hd_plan *plan)
     return 0;
 }
 
-int hd_affinity_create(const hd_plan *plan, const struct hd_affinity_params *params, hd_affinity **affinity)
+int hd_affinity_create(const hd_plan *plan, const struct hd_affinity_params *given, hd_affinity **affinity)
 {
-    if (params && params->size < sizeof(*params))
-        return hd_error(-EINVAL, "affinity parameters are of another version");
+    struct hd_affinity_params params;
+    int err = hd_params_take(&params, sizeof(params), given, 0, "affinity parameters");
+    if (err)
+        return err;
     pthread_once(&key_once, make_key);
     if (key_error)
         return hd_error(-key_error, "no thread-specific key: %s", strerror(key_error));
     hd_affinity *made = calloc(1, sizeof(*made));
     if (!made)
         return hd_error(-ENOMEM, "no memory for affinity");
-    int err = copy_sets(made, plan);
+    err = copy_sets(made, plan);
     if (err) {
         free(made->sets);
         free(made->threads);
@@ -352,9 +354,9 @@ int hd_affinity_create(const hd_plan *plan, const struct hd_affinity_params *par
         made->real = plan->real;
         made->allowed = plan->allowed;
     }
-    made->callers = params && params->threads == HD_AFFINITY_ALL;
-    made->say = params ? params->say : NULL;
-    made->say_arg = params ? params->say_arg : NULL;
+    made->callers = params.threads == HD_AFFINITY_ALL;
+    made->say = params.say;
+    made->say_arg = params.say_arg;
     made->words = (struct hd_affinity_words){&made->hits, &made->misses, &made->bound_now, &made->refused};
     *affinity = made;
     return 0;

@@ -257,19 +257,19 @@ static int choose(struct hd_plan *plan, const struct hd_topo *topo, const struct
     return 0;
 }
 
-int hd_plan_create(const hd_topo *topo, const struct hd_plan_params *params, hd_plan **plan)
+int hd_plan_create(const hd_topo *topo, const struct hd_plan_params *given, hd_plan **plan)
 {
-    if (params && params->size < sizeof(*params))
-        return hd_error(-EINVAL, "plan parameters are of another version");
-    const struct hd_plan_params defaults = {.size = sizeof(defaults)};
-    if (!params)
-        params = &defaults;
+    struct hd_plan_params own;
+    const struct hd_plan_params *params = &own;
+    int err = hd_params_take(&own, sizeof(own), given, 0, "plan parameters");
+    if (err)
+        return err;
     struct hd_plan *made = calloc(1, sizeof(*made));
     if (!made)
         return hd_error(-ENOMEM, "no memory for an affinity plan");
     made->real = topo->this_system;
     made->allowed = topo->allowed;
-    int err = hd_policy_parse(params->policy && params->policy[0] ? params->policy : "auto", &made->asked);
+    err = hd_policy_parse(params->policy && params->policy[0] ? params->policy : "auto", &made->asked);
     made->policy = made->asked;
     if (!err)
         err = choose(made, topo, params);

@@ -66,14 +66,16 @@ static int fill(const struct hd_topo_params *params, struct hd_topo *topo)
     return err;
 }
 
-int hd_topo_load(const struct hd_topo_params *params, hd_topo **topo)
+int hd_topo_load(const struct hd_topo_params *given, hd_topo **topo)
 {
-    if (params && params->size < sizeof(*params))
-        return hd_error(-EINVAL, "topology parameters are of another version");
+    struct hd_topo_params params;
+    int err = hd_params_take(&params, sizeof(params), given, 0, "topology parameters");
+    if (err)
+        return err;
     struct hd_topo *made = calloc(1, sizeof(*made));
     if (!made)
         return hd_error(-ENOMEM, "no memory for a topology");
-    int err = fill(params, made);
+    err = fill(&params, made);
     if (err)
         hd_topo_destroy(made);
     else
