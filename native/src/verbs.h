@@ -74,6 +74,14 @@ struct verbs_gid {
 
 struct verbs_pool;
 
+/* What a port was like when somebody asked. */
+struct verbs_port {
+    struct ibv_port_attr attr;
+    enum verbs_network network;
+    struct verbs_gid gid;
+    int gid_index;
+};
+
 struct verbs_device {
     struct hd_device *device;
     const struct verbs_api *api;
@@ -82,12 +90,9 @@ struct verbs_device {
     char name[IBV_SYSFS_NAME_MAX];
     uint8_t port;
     struct ibv_device_attr attr;
-    struct ibv_port_attr port_attr; /* this and what follows as of the last verbs_look_at_port() */
-    enum verbs_network network;
-    struct verbs_gid gid;
-    int gid_index;
     size_t frame_max; /* of the receive buffers */
     pthread_mutex_t lock;
+    struct verbs_port now; /* as of the last hd_verbs_look_at_port() that found it usable; under `lock` */
     struct hd_list eps;
     struct verbs_pool *pool; /* for new endpoints */
     pthread_t watcher;
@@ -105,8 +110,8 @@ size_t hd_verbs_describe(struct hd_device *device, uint8_t *blob);
 const char *hd_verbs_reachable(struct hd_device *device, const uint8_t *blob, size_t length);
 const char *hd_verbs_hardware(struct hd_device *device);
 
-/* Asks the device again for its port's state and GID, which may have changed. */
-int hd_verbs_look_at_port(struct verbs_device *dev);
+/* Asks the device again for its port's state and GID, which may have changed. Without the device's lock. */
+int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port);
 
 /* Registers memory. @return NULL with hd_last_error() set. */
 struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access);
@@ -219,13 +224,14 @@ struct verbs_ep {
     struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
     struct ibv_qp *qp;
+    struct verbs_port port; /* as of the set-up: others look at the port meanwhile */
     uint32_t psn;
-    uint16_t lid;
     uint8_t responder;
     struct verbs_address peer;
     bool local_only; /* as of the set-up: this peer gets no key */
     bool connected, closed, said_bye, bye_done;
     int64_t linger;
+    int64_t flushed_by; /* the queue pair is in the error state and may be destroyed then; 0: it is not */
 
     /* sending: work requests are numbered; their completions come in order */
     char *ring;

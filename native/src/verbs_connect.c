@@ -120,10 +120,7 @@ static int set_up(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
     const struct hd_conf *conf = dev->device->conf;
-    pthread_mutex_lock(&dev->lock);
-    int err = hd_verbs_look_at_port(dev);
-    ep->lid = dev->port_attr.lid;
-    pthread_mutex_unlock(&dev->lock);
+    int err = hd_verbs_look_at_port(dev, &ep->port);
     if (err)
         return err;
     ep->responder = (uint8_t)smaller((uint64_t)conf->verbs_read_depth, dev->attr.max_qp_rd_atom);
@@ -194,18 +191,15 @@ static unsigned own_caps(const struct verbs_ep *ep)
 int hd_verbs_offer(struct hd_ep *base, uint8_t *bytes, uint16_t *length)
 {
     struct verbs_ep *ep = of(base);
-    struct verbs_device *dev = ep->dev;
-    pthread_mutex_lock(&dev->lock);
     struct verbs_address mine = {.version = ADDRESS_VERSION,
-                                 .network = (uint8_t)dev->network,
-                                 .mtu = (uint8_t)dev->port_attr.active_mtu,
+                                 .network = (uint8_t)ep->port.network,
+                                 .mtu = (uint8_t)ep->port.attr.active_mtu,
                                  .responder = ep->responder,
                                  .qp = ep->qp->qp_num,
                                  .psn = ep->psn,
-                                 .lid = ep->lid,
+                                 .lid = ep->port.attr.lid,
                                  .caps = (uint16_t)own_caps(ep),
-                                 .gid = dev->gid};
-    pthread_mutex_unlock(&dev->lock);
+                                 .gid = ep->port.gid};
     memcpy(bytes, &mine, sizeof(mine));
     *length = sizeof(mine);
     return 0;
@@ -221,7 +215,7 @@ int hd_verbs_learn(struct hd_ep *base, const uint8_t *bytes, size_t length)
     if (peer->version != ADDRESS_VERSION)
         return hd_error(-EOPNOTSUPP, "the peer's verbs address is of version %u, this is %d", peer->version,
                         ADDRESS_VERSION);
-    bool sane = peer->network == ep->dev->network && peer->mtu >= IBV_MTU_256 && peer->mtu <= IBV_MTU_4096 &&
+    bool sane = peer->network == ep->port.network && peer->mtu >= IBV_MTU_256 && peer->mtu <= IBV_MTU_4096 &&
                 peer->qp > 0 && peer->qp <= NUMBER_MAX && peer->psn <= NUMBER_MAX &&
                 (peer->network != VERBS_INFINIBAND || peer->lid);
     return sane ? 0 : hd_error(-EPROTO, "the peer's verbs address makes no sense");
@@ -243,11 +237,11 @@ static void route(struct verbs_ep *ep, struct ibv_ah_attr *ah)
     ah->port_num = dev->port;
     ah->sl = (uint8_t)conf->verbs_service_level;
     ah->dlid = ep->peer.lid;
-    ah->is_global = ep->peer.network != VERBS_INFINIBAND || (dev->port_attr.flags & IBV_QPF_GRH_REQUIRED) != 0;
+    ah->is_global = ep->peer.network != VERBS_INFINIBAND || (ep->port.attr.flags & IBV_QPF_GRH_REQUIRED) != 0;
     if (!ah->is_global)
         return;
     memcpy(ah->grh.dgid.raw, ep->peer.gid.bytes, sizeof(ah->grh.dgid.raw));
-    ah->grh.sgid_index = (uint8_t)dev->gid_index;
+    ah->grh.sgid_index = (uint8_t)ep->port.gid_index;
     ah->grh.hop_limit = 64;
     ah->grh.traffic_class = (uint8_t)conf->verbs_traffic_class;
 }
@@ -264,18 +258,15 @@ static int modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask, const
 
 static int connect_queue_pair(struct verbs_ep *ep)
 {
-    struct verbs_device *dev = ep->dev;
-    const struct hd_conf *conf = dev->device->conf;
-    uint8_t mtu = (uint8_t)dev->port_attr.active_mtu;
+    const struct hd_conf *conf = ep->dev->device->conf;
+    uint8_t mtu = (uint8_t)ep->port.attr.active_mtu;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_RTR,
                                .path_mtu = (enum ibv_mtu)(ep->peer.mtu < mtu ? ep->peer.mtu : mtu),
                                .dest_qp_num = ep->peer.qp,
                                .rq_psn = ep->peer.psn,
                                .max_dest_rd_atomic = ep->responder,
                                .min_rnr_timer = 12 /* 0.64 ms */};
-    pthread_mutex_lock(&dev->lock);
     route(ep, &attr.ah_attr);
-    pthread_mutex_unlock(&dev->lock);
     int err = modify(ep, &attr,
                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,

@@ -90,12 +90,12 @@ static int read_gid(struct verbs_device *dev, int index, struct verbs_gid *gid)
     return err;
 }
 
-static int choose_gid(struct verbs_device *dev)
+static int choose_gid(struct verbs_device *dev, struct verbs_port *port)
 {
     int wanted = (int)dev->device->conf->verbs_gid_index, best = 0;
-    bool ib = dev->port_attr.link_layer != IBV_LINK_LAYER_ETHERNET;
+    bool ib = port->attr.link_layer != IBV_LINK_LAYER_ETHERNET;
     int first = wanted >= 0 ? wanted : 0;
-    int end = wanted >= 0 || ib ? first + 1 : dev->port_attr.gid_tbl_len;
+    int end = wanted >= 0 || ib ? first + 1 : port->attr.gid_tbl_len;
     for (int i = first; i < end; i++) {
         struct verbs_gid gid;
         bool v2 = !ib && is_roce_v2(dev->name, dev->port, i);
@@ -105,9 +105,9 @@ static int choose_gid(struct verbs_device *dev)
         if (value <= best)
             continue;
         best = value;
-        dev->gid = gid;
-        dev->gid_index = i;
-        dev->network = ib ? VERBS_INFINIBAND : v2 ? VERBS_ROCE_V2 : VERBS_ROCE_V1;
+        port->gid = gid;
+        port->gid_index = i;
+        port->network = ib ? VERBS_INFINIBAND : v2 ? VERBS_ROCE_V2 : VERBS_ROCE_V1;
     }
     if (best)
         return 0;
@@ -120,19 +120,26 @@ static int choose_gid(struct verbs_device *dev)
                     dev->port, dev->name, HD_KEY_PREFIX "verbs.gid.index");
 }
 
-int hd_verbs_look_at_port(struct verbs_device *dev)
+int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port)
 {
-    int err = query_port(dev->api, dev->context, dev->port, &dev->port_attr);
+    *port = (struct verbs_port){0};
+    int err = query_port(dev->api, dev->context, dev->port, &port->attr);
     if (err)
         return hd_error(-err, "port %u of verbs device %s cannot be queried: %s", dev->port, dev->name, strerror(err));
-    if (dev->port_attr.state != IBV_PORT_ACTIVE)
+    if (port->attr.state != IBV_PORT_ACTIVE)
         return hd_error(-ENETDOWN,
                         "port %u of verbs device %s is not active; check cable, interface and subnet manager",
                         dev->port, dev->name);
-    if (dev->port_attr.link_layer != IBV_LINK_LAYER_ETHERNET && dev->port_attr.lid == 0)
+    if (port->attr.link_layer != IBV_LINK_LAYER_ETHERNET && port->attr.lid == 0)
         return hd_error(-ENETDOWN, "port %u of verbs device %s has no address (LID); is a subnet manager running?",
                         dev->port, dev->name);
-    return choose_gid(dev);
+    err = choose_gid(dev, port);
+    if (err)
+        return err;
+    pthread_mutex_lock(&dev->lock);
+    dev->now = *port;
+    pthread_mutex_unlock(&dev->lock);
+    return 0;
 }
 
 /* ---- which device ---- */
@@ -314,27 +321,27 @@ size_t hd_verbs_describe(struct hd_device *device, uint8_t *bytes)
     struct verbs_device *dev = device->data;
     pthread_mutex_lock(&dev->lock);
     struct blob blob = {.version = VERSION,
-                        .network = (uint8_t)dev->network,
-                        .mtu = (uint8_t)dev->port_attr.active_mtu,
-                        .lid = dev->port_attr.lid,
-                        .gid = dev->gid};
+                        .network = (uint8_t)dev->now.network,
+                        .mtu = (uint8_t)dev->now.attr.active_mtu,
+                        .lid = dev->now.attr.lid,
+                        .gid = dev->now.gid};
     pthread_mutex_unlock(&dev->lock);
     memcpy(bytes, &blob, sizeof(blob));
     return sizeof(blob);
 }
 
-static const char *obstacle(struct verbs_device *dev, const struct blob *peer)
+static const char *obstacle(const struct verbs_port *port, const struct blob *peer)
 {
     if (peer->network < VERBS_INFINIBAND || peer->network > VERBS_ROCE_V2)
         return "the peer's port is of an unknown kind";
     bool ib = peer->network == VERBS_INFINIBAND;
-    if (ib != (dev->network == VERBS_INFINIBAND))
+    if (ib != (port->network == VERBS_INFINIBAND))
         return "one port is InfiniBand, the other one Ethernet";
     if (ib)
-        return memcmp(peer->gid.bytes, dev->gid.bytes, 8) == 0 ? NULL : "the peer is in another InfiniBand subnet";
-    if (peer->network != dev->network)
+        return memcmp(peer->gid.bytes, port->gid.bytes, 8) == 0 ? NULL : "the peer is in another InfiniBand subnet";
+    if (peer->network != port->network)
         return "one port has RoCE v1, the other one v2";
-    return is_mapped_v4(&peer->gid) == is_mapped_v4(&dev->gid) ? NULL : "one port has IPv4, the other one IPv6";
+    return is_mapped_v4(&peer->gid) == is_mapped_v4(&port->gid) ? NULL : "one port has IPv4, the other one IPv6";
 }
 
 const char *hd_verbs_reachable(struct hd_device *device, const uint8_t *bytes, size_t length)
@@ -347,7 +354,7 @@ const char *hd_verbs_reachable(struct hd_device *device, const uint8_t *bytes, s
     if (peer.version != VERSION)
         return "the peer's verbs transport is of another version";
     pthread_mutex_lock(&dev->lock);
-    const char *why = obstacle(dev, &peer);
+    const char *why = obstacle(&dev->now, &peer);
     pthread_mutex_unlock(&dev->lock);
     return why;
 }
@@ -447,9 +454,10 @@ static int start_watching(struct verbs_device *dev)
 
 static int set_up(struct verbs_device *dev)
 {
+    struct verbs_port port;
     int err = open_wished(dev);
     if (!err)
-        err = hd_verbs_look_at_port(dev);
+        err = hd_verbs_look_at_port(dev, &port);
     if (err)
         return err;
     err = dev->api->query_device(dev->context, &dev->attr);
