@@ -551,6 +551,22 @@ static bool verbs_pending(struct hd_ep *base)
     return found;
 }
 
+/* verbs_pending() for a thread that has armed the queue and is about to sleep. It waits for the queue's lock: another
+ * thread that holds it may have looked before the queue was armed, and will not look again. */
+static bool pending_once_armed(struct verbs_ep *ep)
+{
+    if (known_pending(ep))
+        return true;
+    seize_queue(ep);
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0)
+        poll_queue(ep);
+    bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+    if (!found)
+        repost(ep);
+    hd_unlock(&ep->cq_lock);
+    return found;
+}
+
 /* Whoever does nothing but look keeps the queue's lock from one look to the next, unless somebody else wants it. */
 static bool verbs_look(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
 {
@@ -608,7 +624,7 @@ static void verbs_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_
     if (starved(ep) && (timeout == HD_FOREVER || timeout > SHORTAGE_NAP))
         timeout = SHORTAGE_NAP;
     struct timespec ts = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
-    if (ibv_req_notify_cq(ep->cq, 0) || verbs_pending(base) || atomic_load(word) != seen)
+    if (ibv_req_notify_cq(ep->cq, 0) || pending_once_armed(ep) || atomic_load(word) != seen)
         return;
     if (ppoll(fds, 2, timeout == HD_FOREVER ? NULL : &ts, NULL) <= 0)
         return;
@@ -654,7 +670,7 @@ static bool verbs_arm(struct hd_ep *base)
     hd_verbs_pool_take_back(ep->dev, &ep->lent); /* nobody polls: the next message may be long in coming */
     if (!ep->armed)
         listen_to_channel(ep, true);
-    if (ibv_req_notify_cq(ep->cq, 0) == 0 && !verbs_pending(base))
+    if (ibv_req_notify_cq(ep->cq, 0) == 0 && !pending_once_armed(ep))
         return true;
     verbs_disarm(base);
     return false;
