@@ -140,6 +140,7 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
     f->offset = p.offset;
     f->length = p.length;
     f->into = p.into ? hd_buf_ref(p.into) : NULL;
+    f->lent = p.into != NULL;
     hd_link_lock(link);
     err = may_fetch(link);
     if (!err)
@@ -201,6 +202,11 @@ void hd_fetch_release(hd_fetch *f)
     if (gone)
         hd_fetch_destroy(f);
     hd_link_put(link);
+}
+
+bool hd_fetch_fills_lent_memory(const struct hd_fetch *f)
+{
+    return f && f->lent;
 }
 
 /* The block's length is known: memory for all of it, once. */
@@ -329,7 +335,15 @@ void hd_fetch_transmit(struct hd_link *link)
 
 /* ---- the end of a link ---- */
 
-void hd_fetch_lost(struct hd_link *link)
+/* Whether the peer or an adapter may write into memory that the program has back with the event. That is over when the
+ * endpoint is quiet. (A transport whose end takes the peer's part has no such transfers: hd_rndv_start().) */
+static bool still_written(const struct hd_fetch *f)
+{
+    return f->moving && f->lent && (f->link->ep->caps & HD_CAP_ENDS);
+}
+
+/* `quiet`: nobody writes any more. */
+static void end_all(struct hd_link *link, bool quiet)
 {
     char cause[HD_CAUSE_MAX];
     snprintf(cause, sizeof(cause), "%.70s: %.86s", link->peer, link->cause);
@@ -338,6 +352,8 @@ void hd_fetch_lost(struct hd_link *link)
         if (!rndv || !rndv->fetch)
             continue;
         struct hd_fetch *f = rndv->fetch;
+        if (f->client && !quiet && still_written(f))
+            continue;
         rndv->fetch = NULL;
         if (!f->client) {
             f->inflight--;
@@ -352,11 +368,21 @@ void hd_fetch_lost(struct hd_link *link)
     }
     for (uint32_t i = 0; i < link->fetches.room; i++) {
         struct hd_fetch *f = hd_table_at(&link->fetches, i);
-        if (f) {
+        if (f && (quiet || !still_written(f))) {
             complete(f, link->error, cause);
             forget(f);
         }
     }
+}
+
+void hd_fetch_quiet(struct hd_link *link)
+{
+    end_all(link, true);
+}
+
+void hd_fetch_lost(struct hd_link *link)
+{
+    end_all(link, false);
     for (struct hd_list *n = link->served.next, *after; n != &link->served; n = after) {
         struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
         after = n->next;

@@ -30,6 +30,7 @@ struct hd_fetch {
 
     /* client */
     hd_buf *into;
+    bool lent;                         /* `into` is the program's, who has it back with the event */
     size_t total, announced, received; /* bytes */
     unsigned moving;                   /* rendezvous under way */
 

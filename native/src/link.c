@@ -167,7 +167,8 @@ static void count_end(struct hd_link *link)
     }
 }
 
-/* The first half of the end: everyone is told. Memory that the peer may still touch stays until hd_link_reap(). */
+/* The first half of the end: everyone is told, but for fetches into memory of the program's that the peer or an adapter
+ * may still write. They wait, as all memory that the peer may touch, for hd_link_reap(). */
 static void tear_down(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
@@ -236,6 +237,7 @@ bool hd_link_reap(struct hd_link *link)
     }
     if (link->poller || atomic_load(&link->queue_pollers) || !link->ep->ops->quiet(link->ep))
         return false;
+    hd_fetch_quiet(link);
     hd_rndv_destroy_all(link);
     link->ep->ops->destroy(link->ep);
     link->ep = NULL;

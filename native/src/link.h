@@ -389,6 +389,11 @@ int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
 void hd_fetch_received(struct hd_fetch *fetch, size_t length);
 void hd_fetch_sent(struct hd_fetch *fetch, int error);
 void hd_fetch_transmit(struct hd_link *link);
+/* Whether its block goes into memory that the program has back when the fetch ends. NULL: no. */
+bool hd_fetch_fills_lent_memory(const struct hd_fetch *fetch);
+/* The link is lost: ends what may end yet. */
 void hd_fetch_lost(struct hd_link *link);
+/* Nobody writes into our memory any more: ends the rest. */
+void hd_fetch_quiet(struct hd_link *link);
 
 #endif

@@ -298,10 +298,18 @@ static int take_memory(struct hd_rndv *rndv, struct hd_link *link)
     return 0;
 }
 
+/* Whether the peer may write there. Not into memory that goes back to the program at the end of a fetch if nobody but
+ * the peer can say that it has stopped: a peer process that was stopped itself would write once it goes on. */
+static bool writable(const struct hd_link *link, const struct hd_rndv *rndv)
+{
+    unsigned caps = link->ep->caps;
+    return (caps & HD_CAP_PUT) && ((caps & HD_CAP_ENDS) || !hd_fetch_fills_lent_memory(rndv->fetch));
+}
+
 static void clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
 {
     struct hd_cts cts = {.handle = rndv->handle, .mode = HD_MODE_COPY};
-    if (rndv->mode == -HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf) &&
+    if (rndv->mode == -HD_MODE_WRITE && writable(link, rndv) && registered(link, rndv->buf) &&
         link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &cts.key, &cts.address) == 0)
         cts.mode = HD_MODE_WRITE;
     rndv->mode = (int)cts.mode;

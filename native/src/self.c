@@ -48,7 +48,7 @@ static int self_create(struct hd_device *device, const struct hd_ep_params *para
     ep->ring.base = (struct hd_ep){.ops = device->ops,
                                    .device = device,
                                    .sink = params->sink,
-                                   .caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC,
+                                   .caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC | HD_CAP_ENDS,
                                    .frame_tx = params->peers.frame_max,
                                    .frame_rx = params->mine.frame_max};
     ep->params = *params;

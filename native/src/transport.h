@@ -26,6 +26,7 @@ enum {
     HD_CAP_GET = 1,  /* can read the peer's memory */
     HD_CAP_PUT = 2,  /* can write the peer's memory */
     HD_CAP_SYNC = 4, /* get() and put() finish before they return and must be called WITHOUT the link's lock */
+    HD_CAP_ENDS = 8, /* once closed, quiet() comes soon, whatever the peer does: its access to our memory can be ended */
 };
 
 /* Where an endpoint hands what arrives. */
@@ -141,9 +142,9 @@ struct hd_transport_ops {
     void (*disarm)(struct hd_ep *ep); /* also called for each time that event_fd() was readable */
     int (*event_fd)(struct hd_ep *ep);
 
-    /* The end comes in four steps. close(): the peer shall notice; nothing is posted any more. retire(): called once no
-     * get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether the peer will not touch our
-     * memory any more. destroy(). */
+    /* The end comes in four steps, of which none waits. close(): the peer shall notice; nothing is posted any more.
+     * retire(): called once no get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether neither
+     * the peer nor an adapter will touch our memory any more; asked again and again. destroy(). */
     void (*close)(struct hd_ep *ep);
     void (*retire)(struct hd_ep *ep);
     bool (*quiet)(struct hd_ep *ep);

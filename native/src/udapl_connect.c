@@ -176,7 +176,7 @@ int udapl_create(struct hd_device *device, const struct hd_ep_params *params, st
         udapl_destroy(&ep->base);
         return err;
     }
-    ep->base.caps = HD_CAP_PUT | (ep->reads_max ? HD_CAP_GET : 0);
+    ep->base.caps = HD_CAP_ENDS | HD_CAP_PUT | (ep->reads_max ? HD_CAP_GET : 0);
     pthread_mutex_lock(&ep->device->eps_lock);
     hd_list_add_tail(&ep->device->eps, &ep->in_device);
     pthread_mutex_unlock(&ep->device->eps_lock);

@@ -274,7 +274,7 @@ static int connect_queue_pair(struct verbs_ep *ep)
     if (err)
         return err;
     ep->connected = true;
-    ep->base.caps = own_caps(ep) & ep->peer.caps & (HD_CAP_GET | HD_CAP_PUT);
+    ep->base.caps = (own_caps(ep) & ep->peer.caps & (HD_CAP_GET | HD_CAP_PUT)) | HD_CAP_ENDS;
     ep->reads_max = smaller(ep->reads_max, ep->peer.responder);
     attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
                                 .sq_psn = ep->psn,
