@@ -369,19 +369,28 @@ static void bury(struct hd_comm *comm, struct hd_link *link)
     hd_link_put(link); /* this thread's */
 }
 
+#define BURIALS 16 /* in a row: an adapter takes its time to give up a link, and the links that live wait meanwhile */
+
 /* @return nanoseconds to sleep. */
 static int64_t look_around(struct hd_comm *comm)
 {
     int64_t now = hd_now(), sleep = INT64_MAX;
+    unsigned buried = 0;
     atomic_store(&comm->quick, false);
     for (struct hd_list *n = comm->links.next, *after; n != &comm->links; n = after) {
         struct hd_link *link = hd_container(n, struct hd_link, in_comm);
         after = n->next;
+        if (buried == BURIALS && atomic_load(&link->error)) {
+            sleep = 0;
+            continue;
+        }
         int64_t next = tick(comm, link, now);
-        if (next < 0)
+        if (next < 0) {
             bury(comm, link);
-        else if (next < sleep)
+            buried++;
+        } else if (next < sleep) {
             sleep = next;
+        }
     }
     if (comm->soon && sleep > comm->engine->conf.poll_handover)
         sleep = comm->engine->conf.poll_handover;

@@ -25,10 +25,9 @@
 #define PORT_TRIES    64
 #define NAP           ((int64_t)500000) /* while setting up */
 
-/* Nanoseconds after close() for: the last frame, the disconnection, reads and writes to be flushed. */
+/* Nanoseconds after close() for: the last frame, the disconnection. */
 #define FAREWELL_PATIENCE ((int64_t)500000000)
 #define PATIENCE          ((int64_t)1000000000)
-#define FLUSH_PATIENCE    ((int64_t)200000000)
 
 struct offer {
     uint64_t qualifier;
@@ -405,23 +404,8 @@ static void disconnect(struct udapl_ep *ep)
     hd_unlock(ep->mutex);
 }
 
-/* Reads and writes of ours must be over before close() returns: their buffers go back to the program. */
-static void end_transfers(struct udapl_ep *ep)
-{
-    disconnect(ep);
-    for (int64_t until = hd_now() + FLUSH_PATIENCE; ep->rma && hd_now() < until;) {
-        struct timespec pause = {.tv_nsec = 50000};
-        udapl_drain(ep);
-        nanosleep(&pause, NULL);
-    }
-    if (!ep->rma)
-        return;
-    hd_lock(ep->mutex);
-    free_endpoint(ep);
-    hd_unlock(ep->mutex);
-}
-
-/* A last frame tells the peer, and its completion says that what was sent before it has arrived. */
+/* A last frame tells the peer, and its completion says that what was sent before it has arrived. If reads or writes of
+ * ours are under way, the disconnection ends them; quiet() says when. */
 void udapl_close(struct hd_ep *base)
 {
     struct udapl_ep *ep = udapl_ep_of(base);
@@ -434,7 +418,7 @@ void udapl_close(struct hd_ep *base)
                 udapl_post_farewell(ep) == DAT_SUCCESS;
     hd_unlock(ep->mutex);
     if (!said)
-        end_transfers(ep);
+        disconnect(ep);
 }
 
 bool udapl_quiet(struct hd_ep *base)

@@ -5,9 +5,10 @@
  * greeting; a reliable connection then takes packets of the other one only.
  *
  * The end: close() sends a last frame, so that the peer learns of it and so that we learn when everything before it has
- * arrived. quiet() waits for that a moment, then destroys the queue pair: after this the adapter neither answers the
- * peer's reads and writes nor goes on with ours, so the peer's cooperation is not needed. If reads or writes of ours
- * are under way, close() does that itself, since their buffers belong to the program again when it returns.
+ * arrived. quiet(), asked again and again, allows a moment for that, then ends the queue pair: first by the error state,
+ * which flushes what is under way, then by destroying it. After this the adapter neither answers the peer's reads and
+ * writes nor goes on with ours, so the peer's cooperation is not needed. If reads or writes of ours are under way, close()
+ * begins with the error state. Neither waits: they are called with the link's lock, by a thread that serves other links.
  */
 
 #include <fcntl.h>
@@ -23,7 +24,7 @@
 #define ADDRESS_VERSION 2
 #define SPARE_FRAMES    8                    /* frames that need no credit, the last one */
 #define LINGER          ((int64_t)500000000) /* for what was sent before the end to arrive */
-#define DRAIN           20                   /* milliseconds for an ended queue pair to give its buffers back */
+#define DRAIN           ((int64_t)20000000)  /* for an ended queue pair to give its buffers back */
 #define NUMBER_MAX      0xffffffU            /* of queue pairs and of sequence numbers: 24 bits */
 
 static_assert(sizeof(struct verbs_address) == 32 && sizeof(struct verbs_address) <= HD_BLOB_MAX, "address");
@@ -311,15 +312,18 @@ static bool drained(struct verbs_ep *ep)
     return last;
 }
 
-static void kill_queue_pair(struct verbs_ep *ep)
+/* Has the adapter flush what is under way. */
+static void flush_queue_pair(struct verbs_ep *ep)
 {
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
-    struct timespec pause = {.tv_nsec = 1000000};
-    if (!ep->qp)
+    if (!ep->qp || ep->flushed_by)
         return;
-    if (ep->connected && ep->dev->api->modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0)
-        for (int i = 0; i < DRAIN && !drained(ep); i++)
-            nanosleep(&pause, NULL);
+    bool flushes = ep->connected && ep->dev->api->modify_qp(ep->qp, &attr, IBV_QP_STATE) == 0;
+    ep->flushed_by = hd_now() + (flushes ? DRAIN : 0);
+}
+
+static void destroy_queue_pair(struct verbs_ep *ep)
+{
     hd_verbs_discard(ep);
     ep->dev->api->destroy_qp(ep->qp);
     ep->qp = NULL;
@@ -339,7 +343,7 @@ void hd_verbs_ep_close(struct hd_ep *base)
     ep->closed = true;
     bool broken = !ep->connected || atomic_load(&ep->failed) || atomic_load(&ep->event);
     if (broken || ep->reads || ep->writes || hd_verbs_post_bye(ep))
-        kill_queue_pair(ep);
+        flush_queue_pair(ep);
 }
 
 void hd_verbs_retire(struct hd_ep *base)
@@ -347,17 +351,28 @@ void hd_verbs_retire(struct hd_ep *base)
     of(base)->linger = hd_now() + LINGER;
 }
 
+/* The next step of the queue pair's end. @return whether it is gone. */
+static bool end_queue_pair(struct verbs_ep *ep)
+{
+    if (!ep->qp)
+        return true;
+    flush_queue_pair(ep);
+    if (!drained(ep) && hd_now() < ep->flushed_by)
+        return false;
+    destroy_queue_pair(ep);
+    return true;
+}
+
 bool hd_verbs_quiet(struct hd_ep *base)
 {
     struct verbs_ep *ep = of(base);
-    if (ep->qp) {
+    if (ep->qp && !ep->flushed_by) {
         hd_verbs_discard(ep);
         bool heard = ep->bye_done || atomic_load(&ep->peer_closed) || atomic_load(&ep->failed);
         if (!heard && hd_now() < ep->linger)
             return false;
-        kill_queue_pair(ep);
     }
-    return true;
+    return end_queue_pair(ep);
 }
 
 static void drop_held(struct verbs_ep *ep)
@@ -377,7 +392,9 @@ void hd_verbs_destroy(struct hd_ep *base)
     hd_list_remove(&ep->node);
     pthread_mutex_unlock(&dev->lock);
     bool clean = !ep->connected || ep->bye_done;
-    kill_queue_pair(ep);
+    struct timespec pause = {.tv_nsec = 1000000};
+    while (!end_queue_pair(ep)) /* of a set-up that failed: a link is destroyed once it is quiet */
+        nanosleep(&pause, NULL);
     if (ep->cq) {
         hd_verbs_take_cq_events(ep, true);
         dev->api->destroy_cq(ep->cq);
