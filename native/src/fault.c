@@ -185,6 +185,16 @@ static int fault_reply(struct hd_ep *ep, uint8_t *address, uint16_t *length)
     return of(ep)->inner->ops->reply(of(ep)->inner, address, length);
 }
 
+static int fault_meeting_fd(struct hd_ep *ep)
+{
+    return of(ep)->inner->ops->meeting_fd(of(ep)->inner);
+}
+
+static void fault_meet(struct hd_ep *ep)
+{
+    of(ep)->inner->ops->meet(of(ep)->inner);
+}
+
 static int fault_learn(struct hd_ep *ep, const uint8_t *address, size_t length)
 {
     return of(ep)->inner->ops->learn(of(ep)->inner, address, length);
@@ -395,6 +405,8 @@ const struct hd_transport_ops hd_fault_ops = {
     .offer = fault_offer,
     .answer = fault_answer,
     .reply = fault_reply,
+    .meeting_fd = fault_meeting_fd,
+    .meet = fault_meet,
     .learn = fault_learn,
     .finish = fault_finish,
     .confirm = fault_confirm,

@@ -34,6 +34,7 @@ struct greeting {
     int64_t deadline;
     int64_t peers_deadline;           /* when the peer gives up, at the earliest */
     struct hd_note mine, peers, step; /* hello notes, and the one at hand */
+    struct hd_ep *meets;              /* client: where the server comes to while it prepares its answer, or NULL */
     const uint8_t *ahead;             /* read by the caller before, and not yet used */
     size_t ahead_length;
     uint8_t bytes[sizeof(struct hd_note_head) + HD_BODY_MAX];
@@ -60,9 +61,12 @@ static int ready(struct greeting *g, short events)
         return hd_error(-ETIMEDOUT, "the peer did not finish the greeting in time");
     if (atomic_load(&g->engine->closing))
         return hd_error(-ESHUTDOWN, "the engine was closed");
-    struct pollfd p = {.fd = g->fd, .events = events};
+    int meeting = g->meets ? g->meets->ops->meeting_fd(g->meets) : -1;
+    struct pollfd p[2] = {{.fd = g->fd, .events = events}, {.fd = meeting, .events = POLLIN}};
     int64_t ms = left / 1000000 + 1;
-    poll(&p, 1, ms > 500 ? 500 : (int)ms); /* looks at `closing` now and then */
+    /* Looks at `closing` now and then. */
+    if (poll(p, 2, ms > 500 ? 500 : (int)ms) > 0 && p[1].revents)
+        g->meets->ops->meet(g->meets);
     return 0;
 }
 
@@ -362,9 +366,11 @@ static int bring_up(struct greeting *g, struct hd_device *device, const char *ad
         unprepare(link, ep);
         return decline(g, result, HD_NOTE_CHOICE, hd_last_error());
     }
+    g->meets = ep;
     err = put(g, &choice);
     if (!err)
         err = get(g, HD_NOTE_ANSWER, &g->step);
+    g->meets = NULL;
     if (err || g->step.refused) {
         unprepare(link, ep);
         return err ? err : fall_back(g, result, g->step.reason);

@@ -31,7 +31,8 @@
 #define NAME_PREFIX "howdah-"
 #define NAME_LENGTH (sizeof(NAME_PREFIX) - 1 + 32)
 #define MAPS_MAX    4096
-#define BACKLOG     64 /* strangers that may stand in front of the peer */
+#define BACKLOG     64 /* connections in front of the client's socket */
+#define STRANGERS   64 /* of those, taken in and silent so far: one more sends the oldest away */
 #define CAPS        (HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC)
 #define OWN_MAX     32 /* mappings of slabs that hold one large buffer each: those come and go */
 
@@ -66,6 +67,8 @@ struct shm_ep {
     struct hd_ring_ep ring;
     struct hd_ep_params params;
     int listener, socket;
+    int strangers[STRANGERS]; /* connections to the listener that have not said who they are; the oldest first */
+    unsigned stranger_count;
     unsigned peers_caps; /* what the peer said that it allows */
     void *segment;
     size_t segment_size;
@@ -328,18 +331,41 @@ static int segment_create(struct shm_ep *ep)
     return fd;
 }
 
-static int shm_answer(struct hd_ep *base, const uint8_t *address, size_t length, int64_t deadline)
+/* Connects to the client and passes it what it needs. */
+static int reach(struct shm_ep *ep, const uint8_t *address, int segment)
 {
-    (void)deadline; /* nothing here waits */
-    struct shm_ep *ep = (struct shm_ep *)base;
-    if (length != NAME_LENGTH || memcmp(address, NAME_PREFIX, sizeof(NAME_PREFIX) - 1) != 0)
-        return hd_error(-EPROTO, "the peer's shm address is malformed");
     struct sockaddr_un un;
     socklen_t size = abstract_address(&un, (const char *)address);
     ep->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (ep->socket < 0 || connect(ep->socket, (struct sockaddr *)&un, size))
         return hd_error(-errno, "cannot reach the peer's Unix socket: %s", strerror(errno));
-    decide_caps(ep);
+    struct hello hello = {.segment_size = ep->segment_size};
+    memcpy(hello.token, ep->params.token, HD_ID_LENGTH);
+    int fds[3] = {segment, ep->ring.event_fd, ep->ring.peer_event_fd};
+    int err = send_fds(ep->socket, &hello, sizeof(hello), fds, 3);
+    return err ? hd_error(err, "cannot pass memory to the peer: %s", strerror(-err)) : 0;
+}
+
+/* Any process of this host can find the client's socket and fill the queue in front of it. The client empties it while
+ * it waits for us, but it may take us for one of those if it looks just before we have said who we are. */
+static int reach_through_strangers(struct shm_ep *ep, const uint8_t *address, int segment, int64_t deadline)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    int err = reach(ep, address, segment);
+    while ((err == -EAGAIN || err == -EPIPE || err == -ECONNRESET) && !hd_expired(deadline)) {
+        if (ep->socket >= 0)
+            close(ep->socket);
+        nanosleep(&pause, NULL);
+        err = reach(ep, address, segment);
+    }
+    return err;
+}
+
+static int shm_answer(struct hd_ep *base, const uint8_t *address, size_t length, int64_t deadline)
+{
+    struct shm_ep *ep = (struct shm_ep *)base;
+    if (length != NAME_LENGTH || memcmp(address, NAME_PREFIX, sizeof(NAME_PREFIX) - 1) != 0)
+        return hd_error(-EPROTO, "the peer's shm address is malformed");
     ep->ring.event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     ep->ring.peer_event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (ep->ring.event_fd < 0 || ep->ring.peer_event_fd < 0)
@@ -348,12 +374,11 @@ static int shm_answer(struct hd_ep *base, const uint8_t *address, size_t length,
     if (segment < 0)
         return segment;
     hd_ring_attach(&ep->ring, ep->segment, false, &ep->params);
-    struct hello hello = {.segment_size = ep->segment_size};
-    memcpy(hello.token, ep->params.token, HD_ID_LENGTH);
-    int fds[3] = {segment, ep->ring.event_fd, ep->ring.peer_event_fd};
-    int err = send_fds(ep->socket, &hello, sizeof(hello), fds, 3);
+    int err = reach_through_strangers(ep, address, segment, deadline);
     close(segment);
-    return err ? hd_error(err, "cannot pass memory to the peer: %s", strerror(-err)) : 0;
+    if (!err)
+        decide_caps(ep);
+    return err;
 }
 
 static bool same_token(const uint8_t *a, const uint8_t *b)
@@ -364,13 +389,12 @@ static bool same_token(const uint8_t *a, const uint8_t *b)
     return difference == 0;
 }
 
-/* Takes what the server passed; whoever does not know the token is sent away. The server connects and passes it before
- * it answers, so who has said nothing by now is not the server. */
-static int take_hello(struct shm_ep *ep)
+/* Takes what the server passed. @return -EAGAIN: nothing was said yet; other errors: this is not the server. */
+static int take_hello(struct shm_ep *ep, int socket)
 {
     struct hello hello;
     int fds[3];
-    int err = receive_fds(ep->socket, &hello, sizeof(hello), fds, 3);
+    int err = receive_fds(socket, &hello, sizeof(hello), fds, 3);
     if (err)
         return err;
     ep->segment_size = hd_ring_segment_size(&ep->params.mine, &ep->params.peers);
@@ -387,25 +411,76 @@ static int take_hello(struct shm_ep *ep)
     return 0;
 }
 
+static void drop_stranger(struct shm_ep *ep, unsigned i, bool stays_open)
+{
+    if (!stays_open)
+        close(ep->strangers[i]);
+    memmove(&ep->strangers[i], &ep->strangers[i + 1], (--ep->stranger_count - i) * sizeof(*ep->strangers));
+}
+
+/* Looks for the server among those who came. Whoever does not know the token is sent away; who is silent stays. */
+static void hear_strangers(struct shm_ep *ep)
+{
+    for (unsigned i = 0; i < ep->stranger_count && !ep->segment;) {
+        int err = take_hello(ep, ep->strangers[i]);
+        if (!err) {
+            ep->socket = ep->strangers[i];
+            hd_ring_attach(&ep->ring, ep->segment, true, &ep->params);
+        }
+        if (err == -EAGAIN)
+            i++;
+        else
+            drop_stranger(ep, i, !err);
+    }
+}
+
+/* Takes in who has come. @return whether there was somebody; more may wait. */
+static bool take_in(struct shm_ep *ep)
+{
+    bool any = false;
+    for (int i = 0; i < BACKLOG && !ep->segment; i++) {
+        int fd = accept4(ep->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && errno != EINTR && errno != ECONNABORTED)
+            break;
+        any = true;
+        if (fd < 0)
+            continue;
+        if (ep->stranger_count == STRANGERS)
+            hear_strangers(ep);
+        if (ep->stranger_count == STRANGERS)
+            drop_stranger(ep, 0, false);
+        ep->strangers[ep->stranger_count++] = fd;
+    }
+    hear_strangers(ep);
+    return any;
+}
+
+static int shm_meeting_fd(struct hd_ep *base)
+{
+    struct shm_ep *ep = (struct shm_ep *)base;
+    return ep->segment ? -1 : ep->listener;
+}
+
+static void shm_meet(struct hd_ep *base)
+{
+    take_in((struct shm_ep *)base);
+}
+
+/* The server passes what we need before it answers, so it is among those who have come by now. */
 static int shm_finish(struct hd_ep *base, int64_t deadline)
 {
     struct shm_ep *ep = (struct shm_ep *)base;
     while (!ep->segment) {
-        ep->socket = accept4(ep->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (ep->socket < 0 && errno != EINTR && errno != ECONNABORTED)
-            return hd_error(-ECONNRESET, "the peer's connection is not among those to our Unix socket: %s",
-                            strerror(errno));
-        if (hd_expired(deadline))
+        if (!take_in(ep) && !ep->segment)
+            return hd_error(-ECONNRESET, "the peer's connection is not among those to our Unix socket");
+        if (!ep->segment && hd_expired(deadline))
             return hd_error(-ETIMEDOUT, "strangers keep our Unix socket busy");
-        if (ep->socket >= 0 && take_hello(ep)) {
-            close(ep->socket);
-            ep->socket = -1;
-        }
     }
+    while (ep->stranger_count)
+        drop_stranger(ep, 0, false);
     close(ep->listener);
     ep->listener = -1;
     decide_caps(ep);
-    hd_ring_attach(&ep->ring, ep->segment, true, &ep->params);
     return 0;
 }
 
@@ -605,6 +680,8 @@ static void shm_destroy(struct hd_ep *base)
     free(ep->announced);
     if (ep->segment)
         munmap(ep->segment, ep->segment_size);
+    while (ep->stranger_count)
+        drop_stranger(ep, 0, false);
     int fds[] = {ep->listener, ep->socket, ep->ring.event_fd, ep->ring.peer_event_fd};
     close_all(fds, HD_COUNT(fds));
     pthread_mutex_destroy(&ep->maps_lock);
@@ -621,6 +698,8 @@ const struct hd_transport_ops hd_shm_ops = {
     .offer = shm_offer,
     .answer = shm_answer,
     .reply = say_caps,
+    .meeting_fd = shm_meeting_fd,
+    .meet = shm_meet,
     .learn = hear_caps,
     .finish = shm_finish,
     .confirm = say_caps,

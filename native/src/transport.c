@@ -194,6 +194,8 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(offer, offer_unsupported);
     FILL(answer, answer_unsupported);
     FILL(reply, reply_nothing);
+    FILL(meeting_fd, no_event_fd);
+    FILL(meet, ep_nothing);
     FILL(learn, learn_nothing);
     FILL(finish, finish_nothing);
     FILL(confirm, reply_nothing);

@@ -102,6 +102,10 @@ struct hd_transport_ops {
     int (*offer)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
     int (*answer)(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
     int (*reply)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    /* Client, while it waits for the answer: the descriptor on which the server comes, and whoever else; -1: none.
+     * meet(), called when it is readable, takes them in, so that nobody can stand in the server's way for long. */
+    int (*meeting_fd)(struct hd_ep *ep);
+    void (*meet)(struct hd_ep *ep);
     int (*learn)(struct hd_ep *ep, const uint8_t *address, size_t length);
     int (*finish)(struct hd_ep *ep, int64_t deadline);
     int (*confirm)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
