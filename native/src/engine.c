@@ -254,6 +254,7 @@ static void init_locks(struct hd_engine *engine)
     pthread_cond_init(&engine->io_work, &monotonic);
     pthread_condattr_destroy(&monotonic);
     hd_list_init(&engine->links);
+    hd_list_init(&engine->parties);
     hd_list_init(&engine->services);
     hd_list_init(&engine->queues);
     hd_list_init(&engine->io_jobs);

@@ -15,6 +15,7 @@
 #include <howdah/engine.h>
 #include <howdah/queue.h>
 
+#include "admit.h"
 #include "affinity/affinity.h"
 #include "predict.h"
 #include "spin.h"
@@ -41,7 +42,11 @@ struct hd_engine {
 
     pthread_mutex_t lock;
     struct hd_list links;
-    pthread_cond_t link_gone;
+    pthread_cond_t link_gone; /* a link ended, or a set-up failed: what it had is given back */
+    struct hd_list parties;   /* struct hd_party: who has links here, and how many; under `lock` as what follows */
+    unsigned admitted_links;
+    size_t admitted_bytes;
+    atomic_bool told_of_links; /* that one was refused */
 
     pthread_mutex_t services_lock;
     struct hd_list services;

@@ -102,6 +102,16 @@ static const char *fault_reachable(struct hd_device *device, const uint8_t *blob
     return device->inner->ops->reachable(device->inner, blob, length);
 }
 
+static size_t fault_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
+{
+    return device->inner->ops->cost(device->inner, mine, peers) + peers->frame_max;
+}
+
+static bool fault_user(struct hd_ep *ep, uid_t *uid)
+{
+    return of(ep)->inner->ops->user(of(ep)->inner, uid);
+}
+
 /* ---- the sink in the middle ---- */
 
 static int inner_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner)
@@ -401,6 +411,8 @@ const struct hd_transport_ops hd_fault_ops = {
     .slab_remove = fault_slab_remove,
     .describe = fault_describe,
     .reachable = fault_reachable,
+    .cost = fault_cost,
+    .user = fault_user,
     .ep_create = fault_create,
     .offer = fault_offer,
     .answer = fault_answer,

@@ -146,7 +146,7 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
     if (!err)
         err = hd_table_add(&link->fetches, f, &f->handle);
     if (!err) {
-        f->in_table = true;
+        f->in_table = link->used = true;
         hd_count(link->engine->stats, fetches, 1);
         if (!hd_list_empty(&link->tx_fetches) || !hd_link_can_send(link) || !send_request(f))
             hd_list_add_tail(&link->tx_fetches, &f->node);

@@ -258,6 +258,37 @@ static int guard_of(struct greeting *g)
     return fd;
 }
 
+/* Gives back what a link has that was not started. */
+static void discard(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    pthread_mutex_lock(&engine->lock);
+    hd_admit_end(engine, &link->admission);
+    pthread_cond_broadcast(&engine->link_gone);
+    pthread_mutex_unlock(&engine->lock);
+    close(link->guard_fd);
+    hd_link_discard(link);
+}
+
+#define LINK_COST ((size_t)16384) /* of the link itself and its descriptors */
+
+/* A link that the peer asks for needs a place. */
+static int admit(const struct greeting *g, struct hd_link *link, struct hd_device *device)
+{
+    struct hd_party_name name = hd_party_of_connection(g->fd);
+    return hd_admit(link, &name, LINK_COST + device->ops->cost(device, &link->mine, &link->peers), step_deadline(g));
+}
+
+/* What the transport has found out about the peer: within a host, users share the room, not the host. */
+static int admit_user(const struct greeting *g, struct hd_link *link, struct hd_ep *ep)
+{
+    uid_t uid;
+    if (!ep->ops->user(ep, &uid))
+        return 0;
+    struct hd_party_name name = hd_party_of_user(uid);
+    return hd_admit(link, &name, link->admission.bytes, step_deadline(g));
+}
+
 /* A link and an endpoint for it, neither started. */
 static int prepare(struct greeting *g, struct hd_device *device, const char *address, const uint8_t *token,
                    bool initiator, struct hd_link **link, struct hd_ep **ep)
@@ -285,19 +316,18 @@ static int prepare(struct greeting *g, struct hd_device *device, const char *add
         close(params.guard_fd);
         return err;
     }
-    err = device->ops->ep_create(device, &ep_params, ep);
-    if (err) {
-        close(params.guard_fd);
-        hd_link_discard(*link);
-    }
+    err = initiator ? 0 : admit(g, *link, device);
+    if (!err)
+        err = device->ops->ep_create(device, &ep_params, ep);
+    if (err)
+        discard(*link);
     return err;
 }
 
 static void unprepare(struct hd_link *link, struct hd_ep *ep)
 {
-    close(link->guard_fd);
     ep->ops->destroy(ep);
-    hd_link_discard(link);
+    discard(link);
 }
 
 /* ---- client ---- */
@@ -437,7 +467,7 @@ static int answer_side(struct greeting *g, struct hd_connect_result *result)
     struct hd_note answer = {.kind = HD_NOTE_ANSWER}, *confirm = &g->step;
     struct hd_offer *mine = &answer.offers[0];
     if (!err && ((err = ep->ops->answer(ep, chosen->blob, chosen->length, step_deadline(g))) ||
-                 (err = ep->ops->reply(ep, mine->blob, &mine->length))))
+                 (err = admit_user(g, link, ep)) || (err = ep->ops->reply(ep, mine->blob, &mine->length))))
         unprepare(link, ep);
     if (err) {
         char reason[HD_CAUSE_MAX];

@@ -37,6 +37,7 @@ struct hd_link {
     _Atomic int refs; /* engine's, program's, each stream's and fetch's */
     struct hd_engine *engine;
     struct hd_list in_engine; /* engine->links, under engine->lock */
+    struct hd_admission admission;
     struct hd_lock lock;
 
     struct hd_ep *ep;
@@ -49,6 +50,7 @@ struct hd_link {
     char peer[2 * HD_NAME_MAX + 16];
     uint8_t peer_id[HD_ID_LENGTH], token[HD_ID_LENGTH];
     bool initiator, local; /* local: both ends are on one host */
+    bool used;             /* there was a stream or a fetch to a service */
     bool checksum;
     struct hd_limits mine, peers;
     size_t eager_max;

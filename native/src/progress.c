@@ -360,6 +360,7 @@ static void bury(struct hd_comm *comm, struct hd_link *link)
     hd_list_remove(&link->in_busy);
     pthread_mutex_lock(&engine->lock);
     hd_list_remove(&link->in_engine);
+    hd_admit_end(engine, &link->admission);
     pthread_cond_broadcast(&engine->link_gone);
     pthread_mutex_unlock(&engine->lock);
     shutdown(link->guard_fd, SHUT_RDWR); /* tells the peer, even if the program still has its own descriptor open */

@@ -25,6 +25,12 @@ size_t hd_ring_segment_size(const struct hd_limits *client, const struct hd_limi
     return sizeof(struct hd_ring_segment) + hd_ring_size(client) + hd_ring_size(server);
 }
 
+size_t hd_ring_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
+{
+    (void)device;
+    return hd_ring_segment_size(peers, mine);
+}
+
 void hd_ring_attach(struct hd_ring_ep *ep, void *memory, bool is_client, const struct hd_ep_params *params)
 {
     struct hd_ring_segment *segment = memory;

@@ -47,6 +47,9 @@ struct hd_ring_ep {
 size_t hd_ring_size(const struct hd_limits *consumer);
 size_t hd_ring_segment_size(const struct hd_limits *client, const struct hd_limits *server);
 
+/* The same, for a table of transports. */
+size_t hd_ring_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
+
 /* Lays an endpoint over a zeroed segment. */
 void hd_ring_attach(struct hd_ring_ep *ep, void *segment, bool is_client, const struct hd_ep_params *params);
 
@@ -65,8 +68,8 @@ void hd_ring_close(struct hd_ep *ep);
 
 /* What a transport over rings has of them in its table. */
 #define HD_RING_OPERATIONS                                                                                             \
-    .send = hd_ring_send, .progress = hd_ring_progress, .pending = hd_ring_pending, .relaxes = true,                   \
-    .wait = hd_ring_wait, .wake = hd_ring_wake, .arm = hd_ring_arm, .disarm = hd_ring_disarm,                          \
+    .cost = hd_ring_cost, .send = hd_ring_send, .progress = hd_ring_progress, .pending = hd_ring_pending,              \
+    .relaxes = true, .wait = hd_ring_wait, .wake = hd_ring_wake, .arm = hd_ring_arm, .disarm = hd_ring_disarm,         \
     .event_fd = hd_ring_event_fd
 
 #endif

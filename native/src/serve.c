@@ -56,6 +56,7 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
     if (hd_service_find(link->engine, service, wire.service_length, &f->queue, &user)) {
         f->event.event.user = user;
         f->in_table = true;
+        link->used = true;
         hd_list_add_tail(&link->served, &f->in_served);
         link->served_count++;
         if (hd_queue_post(f->queue, &f->event))

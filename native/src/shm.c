@@ -290,6 +290,16 @@ static bool may_share(int socket)
            peer.uid != overflow_uid() && same_user_namespace(peer.pid);
 }
 
+static bool shm_user(struct hd_ep *base, uid_t *uid)
+{
+    struct ucred peer;
+    socklen_t size = sizeof(peer);
+    if (getsockopt(((struct shm_ep *)base)->socket, SOL_SOCKET, SO_PEERCRED, &peer, &size))
+        return false;
+    *uid = peer.uid;
+    return true;
+}
+
 static void decide_caps(struct shm_ep *ep)
 {
     ep->ring.base.caps = may_share(ep->socket) ? CAPS & ep->peers_caps : 0;
@@ -652,11 +662,12 @@ static void shm_retire(struct hd_ep *base)
         shutdown(ep->socket, SHUT_WR);
 }
 
-/* The peer's end of the socket closes when it retires, or when it dies. */
+/* The peer's end of the socket closes when it retires, or when it dies. It matters only if the peer was given some of
+ * our memory. */
 static bool shm_quiet(struct hd_ep *base)
 {
     struct shm_ep *ep = (struct shm_ep *)base;
-    if (ep->socket < 0 || !base->caps)
+    if (ep->socket < 0 || !base->caps || !ep->announced)
         return true;
     for (;;) {
         struct announcement a;
@@ -694,6 +705,7 @@ const struct hd_transport_ops hd_shm_ops = {
     .probe = shm_probe,
     .describe = shm_describe,
     .reachable = shm_reachable,
+    .user = shm_user,
     .ep_create = shm_create,
     .offer = shm_offer,
     .answer = shm_answer,

@@ -48,6 +48,7 @@ static void insert(struct hd_link *link, struct hd_stream *stream)
     stream->next_in_bucket = *bucket;
     *bucket = stream;
     stream->in_table = true;
+    link->used = true;
     link->stream_count++;
     link->peer_stream_count += stream->by_peer;
     hd_count(link->engine->stats, streams_now, 1);

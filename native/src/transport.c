@@ -62,6 +62,18 @@ static const char *reachable_never(struct hd_device *device, const uint8_t *blob
     return "this transport cannot connect";
 }
 
+static size_t costs_nothing(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
+{
+    (void)device, (void)mine, (void)peers;
+    return 0;
+}
+
+static bool user_unknown(struct hd_ep *ep, uid_t *uid)
+{
+    (void)ep, (void)uid;
+    return false;
+}
+
 static int create_unsupported(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep)
 {
     (void)device, (void)params, (void)ep;
@@ -190,6 +202,8 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(slab_remove, slab_nothing_more);
     FILL(describe, describe_nothing);
     FILL(reachable, reachable_never);
+    FILL(cost, costs_nothing);
+    FILL(user, user_unknown);
     FILL(ep_create, create_unsupported);
     FILL(offer, offer_unsupported);
     FILL(answer, answer_unsupported);

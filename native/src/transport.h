@@ -26,7 +26,8 @@ enum {
     HD_CAP_GET = 1,  /* can read the peer's memory */
     HD_CAP_PUT = 2,  /* can write the peer's memory */
     HD_CAP_SYNC = 4, /* get() and put() finish before they return and must be called WITHOUT the link's lock */
-    HD_CAP_ENDS = 8, /* once closed, quiet() comes soon, whatever the peer does: its access to our memory can be ended */
+    HD_CAP_ENDS =
+        8, /* once closed, quiet() comes soon, whatever the peer does: its access to our memory can be ended */
 };
 
 /* Where an endpoint hands what arrives. */
@@ -94,6 +95,11 @@ struct hd_transport_ops {
     /* Whether the peer that described itself so can be reached: NULL, or why not. */
     const char *(*reachable)(struct hd_device *device, const uint8_t *blob, size_t length);
 
+    /* Bytes that an endpoint takes besides buffers of the arena, and what the system keeps for it. */
+    size_t (*cost)(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
+    /* Server, after answer(): the user at the other end, if that can be told. @return whether it can. */
+    bool (*user)(struct hd_ep *ep, uid_t *uid);
+
     /* Set-up, without the lock: client offers; server answers, and may have something to say in turn (reply); client
      * learns that and finishes. What both ends must agree on and the client knows only then it says in confirm(), and
      * the server takes it in confirmed(); an older client says nothing (length 0). answer() and finish() return by
@@ -147,8 +153,8 @@ struct hd_transport_ops {
     int (*event_fd)(struct hd_ep *ep);
 
     /* The end comes in four steps, of which none waits. close(): the peer shall notice; nothing is posted any more.
-     * retire(): called once no get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether neither
-     * the peer nor an adapter will touch our memory any more; asked again and again. destroy(). */
+     * retire(): called once no get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether
+     * neither the peer nor an adapter will touch our memory any more; asked again and again. destroy(). */
     void (*close)(struct hd_ep *ep);
     void (*retire)(struct hd_ep *ep);
     bool (*quiet)(struct hd_ep *ep);

@@ -14,6 +14,7 @@ const struct hd_transport_ops hd_udapl_ops = {
     .slab_remove = udapl_slab_remove,
     .describe = udapl_describe,
     .reachable = udapl_reachable,
+    .cost = udapl_cost,
     .ep_create = udapl_create,
     .offer = udapl_offer,
     .answer = udapl_answer,

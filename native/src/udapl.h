@@ -225,6 +225,7 @@ static inline struct udapl_ep *udapl_ep_of(struct hd_ep *ep)
 }
 
 /* Sets up what an endpoint needs before it connects. */
+size_t udapl_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
 int udapl_create(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
 int udapl_offer(struct hd_ep *ep, uint8_t *address, uint16_t *length);
 int udapl_answer(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);

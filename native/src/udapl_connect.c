@@ -81,6 +81,14 @@ static int plan(struct udapl_ep *ep)
     return 0;
 }
 
+size_t udapl_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
+{
+    (void)device;
+    uint32_t credits = smaller(mine->credits, peers->credits), frame_tx = smaller(mine->frame_max, peers->frame_max);
+    return (mine->credits + CREDIT_SLOTS) * hd_align(udapl_room(mine->frame_max), HD_CACHE_LINE) +
+           (credits + CREDIT_SLOTS) * hd_align(udapl_room(frame_tx), HD_CACHE_LINE);
+}
+
 static int take_memory(struct udapl_ep *ep)
 {
     ep->request_room = power_of_two(ep->tx_slots + ep->rma_max);

@@ -692,6 +692,7 @@ const struct hd_transport_ops hd_verbs_ops = {
     .slab_remove = hd_verbs_slab_remove,
     .describe = hd_verbs_describe,
     .reachable = hd_verbs_reachable,
+    .cost = hd_verbs_cost,
     .ep_create = hd_verbs_create,
     .offer = hd_verbs_offer,
     .answer = hd_verbs_answer,

@@ -273,6 +273,7 @@ struct verbs_ep {
     bool armed;
 };
 
+size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
 int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
 int hd_verbs_offer(struct hd_ep *ep, uint8_t *address, uint16_t *length);
 int hd_verbs_answer(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);

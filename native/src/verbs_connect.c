@@ -5,10 +5,11 @@
  * greeting; a reliable connection then takes packets of the other one only.
  *
  * The end: close() sends a last frame, so that the peer learns of it and so that we learn when everything before it has
- * arrived. quiet(), asked again and again, allows a moment for that, then ends the queue pair: first by the error state,
- * which flushes what is under way, then by destroying it. After this the adapter neither answers the peer's reads and
- * writes nor goes on with ours, so the peer's cooperation is not needed. If reads or writes of ours are under way, close()
- * begins with the error state. Neither waits: they are called with the link's lock, by a thread that serves other links.
+ * arrived. quiet(), asked again and again, allows a moment for that, then ends the queue pair: first by the error
+ * state, which flushes what is under way, then by destroying it. After this the adapter neither answers the peer's
+ * reads and writes nor goes on with ours, so the peer's cooperation is not needed. If reads or writes of ours are under
+ * way, close() begins with the error state. Neither waits: they are called with the link's lock, by a thread that
+ * serves other links.
  */
 
 #include <fcntl.h>
@@ -26,6 +27,8 @@
 #define LINGER          ((int64_t)500000000) /* for what was sent before the end to arrive */
 #define DRAIN           ((int64_t)20000000)  /* for an ended queue pair to give its buffers back */
 #define NUMBER_MAX      0xffffffU            /* of queue pairs and of sequence numbers: 24 bits */
+#define REQUEST_COST    256                  /* bytes of a driver's queues, about: see docs/design/scaling.md */
+#define COMPLETION_COST 64
 
 static_assert(sizeof(struct verbs_address) == 32 && sizeof(struct verbs_address) <= HD_BLOB_MAX, "address");
 
@@ -66,13 +69,37 @@ static size_t power_of_two(size_t n)
     return power;
 }
 
+static size_t ring_size(const struct hd_device *device, size_t frame_tx)
+{
+    size_t least = 8 * hd_align(sizeof(struct hd_frame) + frame_tx, HD_CACHE_LINE);
+    size_t wanted = device->conf->verbs_send_buffer;
+    return power_of_two(wanted > least ? wanted : least);
+}
+
+/* The largest frame to send: the peer's word never makes us take more memory for it than our own frames would need. */
+static size_t largest_frame(const struct hd_limits *mine, const struct hd_limits *peers)
+{
+    return mine->frame_max < peers->frame_max ? mine->frame_max : peers->frame_max;
+}
+
+/* Work requests for sends. Frames under way are bounded by credits, but the last ones may not have been reported yet.
+ */
+static uint32_t tx_depth(const struct verbs_device *dev, const struct hd_limits *peers)
+{
+    return smaller(2 * peers->credits + SPARE_FRAMES + VERBS_RMA_MAX, dev->attr.max_qp_wr);
+}
+
+size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
+{
+    size_t requests = power_of_two(tx_depth(device->data, peers));
+    return ring_size(device, largest_frame(mine, peers)) + requests * (sizeof(struct verbs_tx) + REQUEST_COST) +
+           (requests + mine->credits) * COMPLETION_COST;
+}
+
 static int open_send_ring(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
-    size_t record = hd_align(sizeof(struct hd_frame) + ep->base.frame_tx, HD_CACHE_LINE);
-    ep->ring_size = power_of_two(dev->device->conf->verbs_send_buffer);
-    if (ep->ring_size < 8 * record)
-        ep->ring_size = power_of_two(8 * record);
+    ep->ring_size = ring_size(dev->device, ep->base.frame_tx);
     ep->ring = hd_alloc_pages(ep->ring_size);
     ep->tx_mask = power_of_two(ep->tx_depth) - 1;
     ep->tx = calloc(ep->tx_mask + 1, sizeof(*ep->tx));
@@ -126,8 +153,7 @@ static int set_up(struct verbs_ep *ep)
         return err;
     ep->responder = (uint8_t)smaller((uint64_t)conf->verbs_read_depth, dev->attr.max_qp_rd_atom);
     ep->reads_max = smaller((uint64_t)conf->verbs_read_depth, dev->attr.max_qp_init_rd_atom);
-    /* Frames under way are bounded by credits, but the last ones may not have been reported yet. */
-    ep->tx_depth = smaller(2 * ep->peers.credits + SPARE_FRAMES + VERBS_RMA_MAX, dev->attr.max_qp_wr);
+    ep->tx_depth = tx_depth(dev, &ep->peers);
     if (ep->tx_depth < VERBS_RMA_MAX + 2 * SPARE_FRAMES)
         return hd_error(-EOPNOTSUPP, "verbs device %s takes only %u work requests", dev->name, ep->tx_depth);
     ep->frames_max = ep->tx_depth - VERBS_RMA_MAX - 1; /* 1: the last frame */
@@ -157,7 +183,7 @@ int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params,
     ep->base = (struct hd_ep){.ops = device->ops,
                               .device = device,
                               .sink = params->sink,
-                              .frame_tx = params->peers.frame_max,
+                              .frame_tx = largest_frame(&params->mine, &params->peers),
                               .frame_rx = params->mine.frame_max};
     ep->dev = dev;
     ep->local_only = atomic_load(&dev->device->local_only);

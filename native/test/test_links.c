@@ -236,8 +236,8 @@ static void start(struct server *s)
     s->count = links_wanted();
     s->links = calloc(s->count, sizeof(*s->links));
     s->streams = calloc((size_t)s->count * STREAMS_PER_LINK, sizeof(hd_stream *));
-    s->engine = test_engine(
-        (const char *const[]){"memory.limit=32m", "memory.slab.size=1m", "link.idle.timeout=0", "poll.spin=0", NULL});
+    s->engine = test_engine((const char *const[]){"memory.limit=32m", "memory.slab.size=1m", "links.max=1000000",
+                                                  "links.memory=1024g", "link.idle.timeout=0", "poll.spin=0", NULL});
     assert_ok(hd_queue_create(s->engine, &s->queue));
     assert_ok(hd_engine_listen(s->engine, "test", s->queue, 0));
 }
