@@ -62,6 +62,7 @@ struct hd_engine {
     pthread_t *io_threads;
     unsigned io_count, io_files;
     struct hd_buf *io_spare;
+    _Atomic size_t io_promised; /* bytes of pieces that have no buffer yet */
     bool io_stop;
 
     _Atomic int spinners;

@@ -29,6 +29,7 @@ struct hd_fetch *hd_fetch_create(struct hd_link *link, bool client, const void *
     hd_list_init(&f->node);
     hd_list_init(&f->in_served);
     hd_list_init(&f->io_node);
+    hd_list_init(&f->waits);
     hd_list_init(&f->event.link);
     f->event.event = (struct hd_event){.type = client ? HD_EVENT_FETCHED : HD_EVENT_FETCH, .fetch = f};
     f->service_length = (uint16_t)service_length;

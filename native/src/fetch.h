@@ -38,6 +38,8 @@ struct hd_fetch {
     struct hd_list in_served;
     hd_buf *chunk; /* read and not yet sent */
     size_t chunk_offset, chunk_length, sent;
+    size_t reading, piece_bytes; /* of a file: asked of the I/O threads; in memory and not with the client */
+    struct hd_list waits;        /* link->tx_pieces */
     unsigned inflight;
     int file; /* -1: none */
     uint64_t file_offset;
@@ -61,6 +63,9 @@ void hd_fetch_answer(struct hd_fetch *fetch);
 void hd_fetch_transmit_replies(struct hd_link *link);
 /* Has the next piece of a file read, unless enough is under way or the fetch has ended. */
 void hd_fetch_read_ahead(struct hd_fetch *fetch);
+
+/* Server: memory of pieces was given back. Others of the link may go on. */
+void hd_fetch_give_back(struct hd_fetch *fetch, size_t length);
 
 /* Files that are being answered with are counted: while there are any, the I/O threads keep a buffer of their own. */
 void hd_io_add_file(struct hd_engine *engine);

@@ -11,16 +11,75 @@
 #define SPARE_SHARE    16 /* of the memory that there may be at all, the spare buffer takes at most this part */
 #define TRIES_IN_A_ROW 8  /* jobs that are tried before a pause, where memory is short */
 
+/* ---- what a link may hold ----
+ *
+ * Pieces stay in memory until the client has them. A client that takes nothing must not hold all of it: a link may hold
+ * half as much as is free beside. So however many links stand still, some memory is left, and who takes what he asked
+ * for gets more of it. One piece a link may always have, and one of a block for which the client has its memory: such
+ * blocks end, and where memory is full of blocks that have begun, nothing else makes room.
+ */
+
+static bool one_has_landed(const struct hd_link *link)
+{
+    for (const struct hd_list *n = link->served.next; n != &link->served; n = n->next) {
+        const struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
+        if (f->piece_bytes && atomic_load(&f->landed))
+            return true;
+    }
+    return false;
+}
+
+static bool may_hold(const struct hd_fetch *f, size_t length)
+{
+    const struct hd_link *link = f->link;
+    struct hd_arena *arena = link->engine->arena;
+    if (link->piece_bytes == 0)
+        return true;
+    const struct hd_counters *now = arena->stats->now;
+    uint64_t limit = arena->limit, used = atomic_load_explicit(&now->memory_used, memory_order_relaxed) +
+                                          atomic_load_explicit(&now->memory_receive, memory_order_relaxed) +
+                                          atomic_load(&link->engine->io_promised);
+    if (link->piece_bytes + length <= (used < limit ? limit - used : 0) / 2)
+        return true;
+    return atomic_load(&f->landed) && !one_has_landed(link);
+}
+
+void hd_fetch_give_back(struct hd_fetch *f, size_t length)
+{
+    struct hd_link *link = f->link;
+    size_t had = length < f->piece_bytes ? length : f->piece_bytes; /* 0: the piece is of no file */
+    f->piece_bytes -= had;
+    link->piece_bytes -= had;
+    if (!had || !hd_link_usable(link))
+        return;
+    for (struct hd_list *n = link->tx_pieces.next, *after; n != &link->tx_pieces; n = after) {
+        after = n->next;
+        hd_fetch_read_ahead(hd_container(n, struct hd_fetch, waits)); /* takes it out, if it may go on */
+    }
+}
+
 void hd_fetch_read_ahead(struct hd_fetch *f)
 {
     struct hd_engine *engine = f->link->engine;
+    size_t left = f->total - f->sent, step = engine->conf.chunk_size, length = left < step ? left : step;
     if (f->io_busy || f->chunk || f->inflight >= (unsigned)engine->conf.chunk_depth)
         return;
     if (f->cancelled || f->file < 0) {
+        hd_list_remove(&f->waits);
         if (hd_list_empty(&f->node))
             hd_list_add_tail(&f->link->tx_replies, &f->node); /* to be told so */
         return;
     }
+    if (!may_hold(f, length)) {
+        if (hd_list_empty(&f->waits))
+            hd_list_add_tail(&f->link->tx_pieces, &f->waits);
+        return;
+    }
+    hd_list_remove(&f->waits);
+    f->reading = length;
+    atomic_fetch_add(&engine->io_promised, length);
+    f->piece_bytes += length;
+    f->link->piece_bytes += length;
     f->io_busy = true;
     pthread_mutex_lock(&engine->io_lock);
     hd_list_add_tail(&engine->io_jobs, &f->io_node);
@@ -122,11 +181,12 @@ static int read_piece(struct hd_fetch *f, size_t *length, hd_buf **out)
 /* @return false if there is no memory for it now */
 static bool io_job(struct hd_fetch *f)
 {
-    size_t left = f->total - f->sent, step = f->link->engine->conf.chunk_size, length = left < step ? left : step;
+    size_t length = f->reading;
     hd_buf *buf = NULL;
     int err = read_piece(f, &length, &buf);
     if (err == -EAGAIN)
         return false;
+    atomic_fetch_sub(&f->link->engine->io_promised, f->reading);
     struct hd_link *link = hd_link_ref(f->link);
     hd_link_lock(link);
     f->io_busy = false;
@@ -139,6 +199,7 @@ static bool io_job(struct hd_fetch *f)
         f->chunk_length = length;
         f->error = err;
         snprintf(f->cause, sizeof(f->cause), "%s", err ? hd_last_error() : "");
+        hd_fetch_give_back(f, f->reading - (err ? 0 : length));
         hd_fetch_answer(f);
     }
     hd_link_unlock(link);

@@ -30,7 +30,8 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     struct hd_list *lists[] = {&link->in_engine,  &link->controls,       &link->controls_free, &link->tx_stalled,
                                &link->todo,       &link->ops_free,       &link->tx_frags,      &link->memory_wait,
                                &link->tx_fetches, &link->served,         &link->tx_replies,    &link->in_comm,
-                               &link->sleeping,   &link->memory_senders, &link->in_busy,       &link->admission.node};
+                               &link->sleeping,   &link->memory_senders, &link->in_busy,       &link->admission.node,
+                               &link->tx_pieces};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->bucket_count = 16;

@@ -89,6 +89,8 @@ struct hd_link {
     struct hd_list tx_fetches; /* ours, not sent yet */
     struct hd_list served;     /* the peer's */
     struct hd_list tx_replies; /* the peer's, with something to send */
+    struct hd_list tx_pieces;  /* the peer's, whose next piece waits until the link may hold more */
+    size_t piece_bytes;        /* of files, read or being read for the peer, which it does not have yet */
     uint32_t served_count;
 
     /* progress */
@@ -389,7 +391,7 @@ void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
 int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
 /* A transfer of ours came in (client) or went out (server). */
 void hd_fetch_received(struct hd_fetch *fetch, size_t length);
-void hd_fetch_sent(struct hd_fetch *fetch, int error);
+void hd_fetch_sent(struct hd_fetch *fetch, size_t length, int error);
 void hd_fetch_transmit(struct hd_link *link);
 /* Whether its block goes into memory that the program has back when the fetch ends. NULL: no. */
 bool hd_fetch_fills_lent_memory(const struct hd_fetch *fetch);

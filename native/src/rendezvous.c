@@ -196,8 +196,9 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
 {
     struct hd_stream *stream = rndv->stream;
     struct hd_fetch *fetch = rndv->fetch;
+    size_t length = rndv->length;
     if (stream) {
-        stream->rndv_out -= rndv->length;
+        stream->rndv_out -= length;
         hd_stream_tell_writer(stream);
     }
     switch (rndv->mode) {
@@ -212,7 +213,7 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
     }
     hd_rndv_free(link, rndv);
     if (fetch)
-        hd_fetch_sent(fetch, error);
+        hd_fetch_sent(fetch, length, error);
 }
 
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts)

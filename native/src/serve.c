@@ -18,6 +18,8 @@ void hd_fetch_end_served(struct hd_fetch *f)
         f->link->idle_since = hd_now();
     }
     hd_list_remove(&f->node);
+    hd_list_remove(&f->waits);
+    hd_fetch_give_back(f, f->piece_bytes);
 }
 
 /* Everything is out and nothing is being read: the request is done with. */
@@ -74,6 +76,8 @@ void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle)
         struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
         if (f->handle == handle) {
             f->cancelled = true;
+            if (!hd_list_empty(&f->waits))
+                hd_fetch_read_ahead(f);
             return;
         }
     } /* answered already: nothing to do */
@@ -132,6 +136,7 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
         snprintf(f->cause, sizeof(f->cause), "cancelled");
     }
     int err;
+    bool goes_on = false; /* the piece stays until the client has taken it */
     if (f->error) {
         err = hd_link_post(link, HD_FRAME_REPLY, f->handle, (uint64_t)-f->error, f->cause, strlen(f->cause));
         if (!err)
@@ -143,13 +148,16 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
             f->state = FETCH_COMPLETE;
     } else {
         err = post_segment(link, f);
+        goes_on = true;
     }
     if (err)
         return false;
+    size_t unused = f->chunk && !goes_on ? f->chunk_length : 0;
     hd_list_remove(&f->node);
     hd_buf_unref(f->chunk);
     f->chunk = NULL;
     f->chunk_length = 0;
+    hd_fetch_give_back(f, unused);
     if (f->state != FETCH_COMPLETE)
         hd_fetch_read_ahead(f);
     else
@@ -165,9 +173,10 @@ void hd_fetch_transmit_replies(struct hd_link *link)
             return;
 }
 
-void hd_fetch_sent(struct hd_fetch *f, int error)
+void hd_fetch_sent(struct hd_fetch *f, size_t length, int error)
 {
     f->inflight--;
+    hd_fetch_give_back(f, length);
     if (error)
         f->cancelled = true;
     else

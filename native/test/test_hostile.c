@@ -3,6 +3,7 @@
 /* What a peer can do to others and to us: nothing beyond its own link. */
 
 #include <errno.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,7 +27,10 @@ static struct {
     _Atomic unsigned calls; /* of the flooded endpoint, while a ping is on its way */
     _Atomic unsigned longest, pings, delivered;
     hd_stream *_Atomic ping;
-    hd_stream *_Atomic interrupted; /* to be interrupted by the flood */
+    hd_stream *_Atomic interrupted;  /* to be interrupted by the flood */
+    _Atomic(struct hd_ep *) stopped; /* takes nothing, as if its process stood still */
+    atomic_bool put_waits, putting;  /* writes into the peer's memory wait; one does */
+    _Atomic unsigned puts;
 } flood;
 
 static bool floods(const struct hd_ep *ep)
@@ -52,6 +56,8 @@ static void called(void)
 
 static int flood_progress(struct hd_ep *ep, int budget)
 {
+    if (ep == atomic_load(&flood.stopped))
+        return 0;
     int count = flood.real->progress(ep, budget);
     if (ep == atomic_load(&flood.pinged) && count > 0)
         atomic_fetch_add(&flood.delivered, (unsigned)count);
@@ -68,19 +74,27 @@ static int flood_get(struct hd_ep *ep, const struct hd_rma *rma)
     return flood.real->get(ep, rma);
 }
 
+static int flood_put(struct hd_ep *ep, const struct hd_rma *rma)
+{
+    atomic_fetch_add(&flood.puts, 1);
+    for (; atomic_load(&flood.put_waits); usleep(1000))
+        atomic_store(&flood.putting, true);
+    return flood.real->put(ep, rma);
+}
+
 static bool flood_pending(struct hd_ep *ep)
 {
-    return floods(ep) || flood.real->pending(ep);
+    return floods(ep) || (ep != atomic_load(&flood.stopped) && flood.real->pending(ep));
 }
 
 static bool flood_look(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
 {
-    return floods(ep) || flood.real->look(ep, word, seen, times);
+    return floods(ep) || (ep != atomic_load(&flood.stopped) && flood.real->look(ep, word, seen, times));
 }
 
 static bool flood_arm(struct hd_ep *ep)
 {
-    return !floods(ep) && flood.real->arm(ep);
+    return !floods(ep) && (ep == atomic_load(&flood.stopped) || flood.real->arm(ep));
 }
 
 /* Two links between two engines; the second one's server end is where pings arrive. */
@@ -101,6 +115,7 @@ static void put_in_front(hd_engine *engine)
     flood.ops = *device->ops;
     flood.ops.progress = flood_progress;
     flood.ops.get = flood_get;
+    flood.ops.put = flood_put;
     flood.ops.pending = flood_pending;
     flood.ops.look = flood_look;
     flood.ops.arm = flood_arm;
@@ -256,6 +271,139 @@ static void a_large_transfer_does_not_hold_up_other_links(void **state)
     links_close(&l);
 }
 
+/* ---- a peer that stands still ---- */
+
+#define BLOCK ((size_t)1 << 20)
+
+static hd_fetch *ask(hd_link *link, hd_queue *done, hd_buf *into)
+{
+    struct hd_fetch_params params = {
+        .size = sizeof(params), .name = "block", .name_length = 5, .length = HD_FETCH_ALL, .into = into, .queue = done};
+    hd_fetch *fetch;
+    assert_ok(hd_fetch_start(link, "test", &params, &fetch));
+    return fetch;
+}
+
+static void answer(struct pair *pair, int file)
+{
+    assert_ok(hd_fetch_reply_file(next_event(pair->queue, HD_EVENT_FETCH).fetch, file, 0, BLOCK));
+}
+
+static int file_of_one_block(void)
+{
+    char *data = calloc(1, BLOCK);
+    int file = memfd_create("block", MFD_CLOEXEC);
+    fill(data, BLOCK, 7);
+    assert_int_equal(write(file, data, BLOCK), BLOCK);
+    free(data);
+    return file;
+}
+
+static void take_block(hd_queue *done)
+{
+    struct hd_event event = next_event(done, HD_EVENT_FETCHED);
+    assert_int_equal(event.status, 0);
+    assert_true(filled(hd_buf_data(hd_fetch_data(event.fetch)), BLOCK, 7));
+    hd_fetch_release(event.fetch);
+}
+
+/* It asked for much more than the server has memory for. */
+static void a_client_that_stands_still_leaves_memory_to_others(void **state)
+{
+    (void)state;
+    enum { COUNT = 32 };
+    const char *const options[] = {"memory.limit=8m", "memory.slab.size=1m", "chunk.size=128k", "link.credits=256",
+                                   NULL};
+    struct pair pair;
+    memset(&flood, 0, sizeof(flood));
+    pair_make(&pair, options);
+    if (pair.a == pair.b) { /* with itself, an engine shares its memory */
+        hd_queue_destroy(pair.queue);
+        hd_engine_destroy(pair.a);
+        return;
+    }
+    put_in_front(pair.a);
+    pair_link(&pair);
+    hd_engine *other = test_engine(options);
+    struct hd_connect_result link;
+    hd_queue *done, *others_done;
+    int fds[2], file = file_of_one_block();
+    assert_ok(hd_queue_create(pair.a, &done));
+    assert_ok(hd_queue_create(other, &others_done));
+    atomic_store(&flood.stopped, pair.client->ep);
+    for (int i = 0; i < COUNT; i++)
+        ask(pair.client, done, NULL);
+    for (int i = 0; i < COUNT; i++)
+        answer(&pair, file);
+    test_sockets(fds);
+    assert_ok(pair_connect(other, pair.b, fds, &link, NULL));
+    for (int i = 0; i < 4; i++) {
+        ask(link.link, others_done, NULL);
+        answer(&pair, file);
+        take_block(others_done);
+    }
+    assert_true(counter(pair.b, "memory.used.now") <= (4 << 20));
+    atomic_store(&flood.stopped, NULL);
+    for (int i = 0; i < COUNT; i++) /* it goes on, and misses nothing */
+        take_block(done);
+    await_counter(pair.b, "memory.used.now", 0);
+    hd_link_put(link.link);
+    hd_queue_destroy(done);
+    hd_queue_destroy(others_done);
+    hd_engine_destroy(other);
+    pair_close(&pair);
+    close(fds[0]);
+    close(fds[1]);
+    close(file);
+}
+
+/* ---- memory that goes back to the program ---- */
+
+/* The link ends while the peer is about to write a block: the program hears of it when that is over. */
+static void a_fetch_does_not_end_while_its_block_may_be_written(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_queue *done;
+    hd_buf *into;
+    int file = file_of_one_block();
+    memset(&flood, 0, sizeof(flood));
+    pair_make(&pair, (const char *const[]){"rendezvous.protocol=write", NULL});
+    put_in_front(pair.b);
+    pair_link(&pair);
+    assert_ok(hd_queue_create(pair.a, &done));
+    assert_ok(hd_buf_alloc(pair.a, BLOCK, &into));
+    bool ends = pair.client->ep->caps & HD_CAP_ENDS, sync = pair.client->ep->caps & HD_CAP_SYNC;
+    atomic_store(&flood.put_waits, ends);
+    hd_fetch *fetch = ask(pair.client, done, into);
+    answer(&pair, file);
+    while (ends && !atomic_load(&flood.putting))
+        usleep(1000);
+    if (ends) {
+        hd_link_close(pair.client);
+        /* Elsewhere the adapter of this end refuses what comes later. */
+        usleep(sync ? 100000 : 0);
+        assert_false(sync &&
+                     atomic_load(&done->filled)); /* who waits on a queue would serve the link, and stand there, too */
+        atomic_store(&flood.put_waits, !sync);
+        assert_int_equal(next_event(done, HD_EVENT_FETCHED).status, -ESHUTDOWN);
+        atomic_store(&flood.put_waits, false);
+        hd_fetch_release(fetch);
+    } else { /* nobody but the peer itself could end that: it does not write there */
+        take_block(done);
+        assert_int_equal(atomic_load(&flood.puts), 0);
+        ask(pair.client, done, NULL); /* but into memory that waits for it */
+        answer(&pair, file);
+        take_block(done);
+        assert_true(atomic_load(&flood.puts) > 0);
+    }
+    hd_buf_unref(into);
+    await_counter(pair.a, "memory.used.now", 0);
+    hd_queue_destroy(done);
+    pair_close(&pair);
+    close(file);
+}
+
 /* ---- frames out of measure ---- */
 
 /* As a peer could: around all checks of our own end. */
@@ -291,6 +439,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_flood_does_not_hold_up_who_waits_on_a_queue),
         cmocka_unit_test(a_flood_does_not_hold_up_who_waits_on_its_link),
         cmocka_unit_test(a_large_transfer_does_not_hold_up_other_links),
+        cmocka_unit_test(a_client_that_stands_still_leaves_memory_to_others),
+        cmocka_unit_test(a_fetch_does_not_end_while_its_block_may_be_written),
         cmocka_unit_test(frames_that_cost_no_credits_are_limited),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
