@@ -18,10 +18,10 @@
 
 static _Thread_local unsigned naps;
 
-int nanosleep(const struct timespec *time, struct timespec *left)
+int nanosleep(const struct timespec *wanted, struct timespec *left)
 {
     naps++;
-    errno = clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
+    errno = clock_nanosleep(CLOCK_MONOTONIC, 0, wanted, left);
     return errno ? -1 : 0;
 }
 

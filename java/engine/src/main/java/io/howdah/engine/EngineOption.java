@@ -40,6 +40,18 @@ public enum EngineOption {
   LINK_CREDITS("hadoop.rdma.link.credits", "int", "64", "16 .. 4096"),
   /** A link without streams and fetches is closed after this time; 0 keeps it. */
   LINK_IDLE_TIMEOUT("hadoop.rdma.link.idle.timeout", "time", "5m", "0ns .. 24h"),
+  /**
+   * Links that other processes may have to this one; a host, or within this host a user, may have half of them. Where
+   * there is no room, links that never carried anything end, then idle ones; if there are none, the peer is refused and
+   * uses its sockets.
+   */
+  LINKS_MAX("hadoop.rdma.links.max", "int", "16384", "1 .. 1000000"),
+  /**
+   * Most memory that such links take for frames on their way (shared rings, send buffers, queues), besides
+   * memory.limit. It is shared out as links.max is. A link over shm or verbs takes 0.6 MB, over udapl 5 MB, unless
+   * eager.threshold, link.credits or verbs.send.buffer are changed.
+   */
+  LINKS_MEMORY("hadoop.rdma.links.memory", "size", "2g", "1m .. 16384g"),
   /** Longest greeting and link set-up, for callers that give no timeout of their own. */
   CONNECT_TIMEOUT("hadoop.rdma.connect.timeout", "time", "10s", "1ms .. 1h"),
   /** A peer host that stopped answering on the guard connection for this long is taken for dead. */
