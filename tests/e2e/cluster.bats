@@ -51,6 +51,18 @@ start_shared() { cluster start --dir "$DIR" --datanodes 2 --no-yarn; }
     [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
 }
 
+@test "an append that finds fewer DataNodes than replicas fails, and says so" {
+    local strict=(-D dfs.client.block.write.replace-datanode-on-failure.best-effort=false)
+    echo one >"$BATS_TEST_TMPDIR/one"
+    with "$DIR" hdfs dfs -D dfs.replication=3 -put "$BATS_TEST_TMPDIR/one" appended
+    run with "$DIR" hdfs dfs "${strict[@]}" -appendToFile "$BATS_TEST_TMPDIR/one" appended
+    echo "$output"
+    [ "$status" -eq 1 ]
+    [[ $output == *'appendToFile: Failed to replace a bad datanode'* ]]
+    with "$DIR" hdfs dfs -appendToFile "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/one" fresh
+    [ "$(with "$DIR" hdfs dfs -cat fresh | xargs)" = 'one one' ]
+}
+
 @test "a second start finds everything running and touches nothing" {
     before=$(pid_of "$DIR" namenode)
     run cluster start --dir "$DIR"
