@@ -27,17 +27,30 @@ make_log_dir() {
     rm -f -- "$probe"
 }
 
-# running_pid: prints the pid in PID_FILE if that process is still our daemon, not a later one with the same number.
+# is_daemon PID: whether it is the daemon COMMAND, as far as its command line can be read.
+is_daemon() {
+    local marks=(-e "-Dproc_$COMMAND")
+    # Spark's daemons are its launcher for their first second.
+    [ "$FAMILY" != spark ] || marks+=(-e "$HADOOP_HOME/bin/spark-class")
+    [ ! -r "/proc/$1/cmdline" ] || tr '\0' '\n' 2>/dev/null <"/proc/$1/cmdline" | grep -qxF "${marks[@]}"
+}
+
+# running_pid: prints the pid in PID_FILE if that process is still our daemon, not a later one with the same number. Where the file
+# is gone, as cleaners of /tmp remove old files, the daemon is found by its environment.
 running_pid() {
-    local pid
-    [ -f "$PID_FILE" ] || return 1
-    pid=$(<"$PID_FILE")
-    [[ $pid =~ ^[1-9][0-9]*$ ]] && kill -0 "$pid" 2>/dev/null || return 1
-    if [ -r "/proc/$pid/cmdline" ]; then
-        # Spark's daemons are its launcher for their first second.
-        tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -e "-Dproc_$COMMAND" -e "$HADOOP_HOME/bin/spark-class" || return 1
+    local pid file
+    if [ -f "$PID_FILE" ]; then
+        pid=$(<"$PID_FILE")
+        [[ $pid =~ ^[1-9][0-9]*$ ]] && kill -0 "$pid" 2>/dev/null && is_daemon "$pid" || return 1
+        printf '%s\n' "$pid"
+        return 0
     fi
-    printf '%s\n' "$pid"
+    while IFS= read -r file; do
+        pid=${file#/proc/}
+        pid=${pid%/environ}
+        if is_daemon "$pid" && kill -0 "$pid" 2>/dev/null; then printf '%s\n' "$pid"; return 0; fi
+    done < <(grep -lzsxF -e "HOWDAH_PID_FILE=$PID_FILE" /proc/[0-9]*/environ || true)
+    return 1
 }
 
 # daemon_start PROGRAM ARGUMENT...: in the background with a pid file; watches its first two seconds.
@@ -50,9 +63,10 @@ daemon_start() {
     [ ! -f "$out" ] || mv -f -- "$out" "$out.1"
     printf 'starting %s, logging to %s\n' "$COMMAND" "$base.log"
     cd /
-    setsid nice -n "$NICENESS" "$@" >"$out" 2>&1 </dev/null &
+    HOWDAH_PID_FILE=$PID_FILE setsid nice -n "$NICENESS" "$@" >"$out" 2>&1 </dev/null &
     pid=$!
-    if ! printf '%s\n' "$pid" 2>/dev/null >"$PID_FILE"; then
+    # Others may see that it runs, whatever the umask is.
+    if ! (umask 022; printf '%s\n' "$pid" >"$PID_FILE") 2>/dev/null; then
         kill "$pid"
         die "the pid file $PID_FILE cannot be written" "set HADOOP_PID_DIR to a folder you may write"
     fi

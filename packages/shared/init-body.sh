@@ -25,12 +25,19 @@ last_words() {
     [ -z "$log" ] || echo "    see $log"
 }
 
+# lives PID: whether there is such a process. A user may not signal another's.
+lives() {
+    local words
+    words=$(LC_ALL=C kill -0 "$1" 2>&1) || [[ $words == *'not permitted'* ]]
+}
+
 status_of() {
     local file pid
     for file in "$run"/*.pid; do
         [ -f "$file" ] || continue
+        [ -r "$file" ] || { echo "$package: only root and $user may read $file"; return 4; }
         read -r pid <"$file"
-        if kill -0 "$pid" 2>/dev/null; then echo "$package is running as process $pid"; return 0; fi
+        if lives "$pid"; then echo "$package is running as process $pid"; return 0; fi
         echo "$package is dead, but its pid file $file exists"
         last_words
         return 1

@@ -186,17 +186,28 @@ TEXT
     fails_with "not part of this distribution" "$TREE/bin/hdfs" nfs3
 }
 
-@test "a daemon is started, known, and stopped by its pid file" {
+@test "a daemon is started, known, and stopped by its pid file, and without it" {
     fake_java
     # shellcheck disable=SC2016
     printf '%s\n' '#!/bin/bash' 'exec -a "$0" sleep 60 &' 'trap "kill $!; exit" TERM; wait' >"$JAVA_HOME/bin/java"
     export HADOOP_LOG_DIR=$BATS_TEST_TMPDIR/log HADOOP_PID_DIR=$BATS_TEST_TMPDIR/pid
     run -3 "$TREE/bin/hdfs" --daemon status datanode
-    run -0 "$TREE/sbin/hadoop-daemon.sh" start datanode
+    # shellcheck disable=SC2016 # of the other shell
+    run -0 bash -c 'umask 077; "$1" start datanode' _ "$TREE/sbin/hadoop-daemon.sh"
+    [ "$(stat -c %a "$HADOOP_PID_DIR"/hadoop-*-datanode.pid)" = 644 ] # others may ask for its status
     run -0 "$TREE/bin/hdfs" --daemon status datanode
     [[ $output == "datanode is running as process $(cat "$HADOOP_PID_DIR"/hadoop-*-datanode.pid)" ]]
     fails_with "already running" "$TREE/bin/hdfs" --daemon start datanode
+    # A cleaner of /tmp removes what is old, pid files too.
+    pid=$(cat "$HADOOP_PID_DIR"/hadoop-*-datanode.pid)
+    rm -r "$HADOOP_PID_DIR"
+    run -0 "$TREE/bin/hdfs" --daemon status datanode
+    [ "$output" = "datanode is running as process $pid" ]
+    run -3 "$TREE/bin/hdfs" --daemon status namenode
+    HADOOP_PID_DIR=$BATS_TEST_TMPDIR/other run -3 "$TREE/bin/hdfs" --daemon status datanode
+    fails_with "already running as process $pid" "$TREE/bin/hdfs" --daemon start datanode
     run -0 "$TREE/bin/hdfs" --daemon stop datanode
+    run ! kill -0 "$pid"
     run -3 "$TREE/bin/hdfs" --daemon status datanode
     # A pid that now belongs to somebody else is left alone.
     echo $$ >"$HADOOP_PID_DIR/hadoop-$(id -un)-datanode.pid"
@@ -213,4 +224,22 @@ TEXT
     [[ $output == *"stopped right after its start"* ]]
     [ -z "$(ls "$HADOOP_PID_DIR")" ]
     fails_with "is not a daemon" "$TREE/bin/hdfs" --daemon start dfs
+}
+
+@test "the status of a service is known to users who may not signal its daemon" {
+    local room other=()
+    [ "$(id -u)" -ne 0 ] || other=(setpriv --reuid 65534 --regid 65534 --clear-groups)
+    room=$(mktemp -d)
+    chmod 755 "$room"
+    echo "howdah-x|root|$room/log|X of tests|strict|/bin/true|/bin/true|/bin/true" >"$room/list"
+    "$ROOT/packages/shared/make-services" "$room/list" "$room"
+    sed -i "s,run=/run/howdah-x\$,run=$room/run," "$room/howdah-x.init"
+    mkdir "$room/run"
+    echo 1 >"$room/run/x.pid" # of root, and always there
+    run -0 "${other[@]}" bash "$room/howdah-x.init" status
+    [ "$output" = 'howdah-x is running as process 1' ]
+    echo 4194399 >"$room/run/x.pid" # above the largest number of a process
+    run -1 "${other[@]}" bash "$room/howdah-x.init" status
+    [[ $output == 'howdah-x is dead, but its pid file '* ]]
+    rm -r "$room"
 }
