@@ -3,8 +3,12 @@
 
 # hosts_of FILE: its hosts, without comments and blank lines.
 hosts_of() {
+    local hosts wrong
     [ -r "$1" ] || die "the list of hosts $1 cannot be read" "put one host a line into it"
-    sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -- "$1"
+    hosts=$(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' -- "$1")
+    wrong=$(grep -m 1 _ <<<"$hosts") || true
+    [ -z "$wrong" ] || die "$wrong in $1 has a _, which Hadoop's addresses do not take" "use another name or the address of the host"
+    [ -z "$hosts" ] || printf '%s\n' "$hosts"
 }
 
 # quoted WORD...: the words as a shell on another host takes them.
@@ -65,8 +69,10 @@ conf_hosts() {
 
 # dfs_role ACTION DAEMON HOSTS-FILE
 dfs_role() {
+    local hosts
     [ -s "$3" ] || return 0
-    printf '%s: %s\n' "$2" "$(hosts_of "$3" | tr '\n' ' ')"
+    hosts=$(hosts_of "$3") || exit 1
+    printf '%s: %s\n' "$2" "$(xargs <<<"$hosts")"
     on_hosts "$3" "$HADOOP_HOME/bin/hdfs" --config "$HADOOP_CONF_DIR" --daemon "$1" "$2"
 }
 

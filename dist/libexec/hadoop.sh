@@ -49,6 +49,15 @@ site_value() {
         { grep -E "<name> ?${2//./\\.} ?</name>" || true; } | sed -n 's,.*<value> \?\([^<]*[^ <]\) \?</value>.*,\1,p' | tail -n 1
 }
 
+# check_default_fs: Java finds no host in an address that has a _ in it, and a daemon says so only in its log.
+check_default_fs() {
+    local file=$HADOOP_CONF_DIR/core-site.xml uri
+    [ -r "$file" ] && [[ $(<"$file") == *hdfs://*_* ]] || return 0
+    uri=$(site_value core-site.xml fs.defaultFS)
+    [[ ! $uri =~ ^hdfs://[^/:]*_ ]] || die "fs.defaultFS=$uri has a _ in the name of its host, which Hadoop's addresses do not take" \
+        "use another name or the address of the host in $file"
+}
+
 # starts_without_leveldb: this daemon starts, or runs, on a machine that leveldbjni was never built for.
 starts_without_leveldb() { [ "$(uname -m)" = ppc64le ] && [[ $ACTION != stop && $ACTION != status ]]; }
 
@@ -118,6 +127,7 @@ run_class() {
     case $ACTION in stop) daemon_stop; return ;; status) daemon_status; return ;; esac
     prepare_java
     check_site_files "$HADOOP_CONF_DIR"
+    check_default_fs
     find_classpath
     export CLASSPATH=$HADOOP_PATH${TOOL_PATH:+:$TOOL_PATH}
     if [ -z "$ACTION" ]; then

@@ -29,6 +29,43 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
     [ -e "$OUT/log4j.properties" ]
 }
 
+@test "there are never more replicas than workers, unless somebody asks for them" {
+    replication() { xmllint --xpath 'string((//property[name="dfs.replication"])[last()]/value)' "$OUT/hdfs-site.xml"; }
+    write() { rm -rf "$OUT"; "$TREE/bin/howdah" template write "$OUT" cluster --set namenode=nn --set resourcemanager=rm --set hdfs=/h --set yarn=/y "$@"; }
+    write --workers a,b
+    [ "$(replication)" = 2 ]
+    write --workers a,b,c,d
+    [ -z "$(replication)" ] # stock's three
+    write --workers a,b -D dfs.replication=1
+    [ "$(replication)" = 1 ]
+}
+
+@test "others may read a configuration, whatever the umask is; a copied file stays as closed as it was" {
+    cp -r "$TREE/etc/hadoop" "$BATS_TEST_TMPDIR/base"
+    touch "$BATS_TEST_TMPDIR/base/secret"
+    chmod 600 "$BATS_TEST_TMPDIR/base/secret"
+    mkdir "$BATS_TEST_TMPDIR/base/folder"
+    rm "$BATS_TEST_TMPDIR/base/"{hdfs-site.xml,slaves} # are new
+    (umask 077; "$TREE/bin/howdah" template write "$OUT" required --base "$BATS_TEST_TMPDIR/base" --workers a,b,c)
+    [ "$(stat -c %a "$OUT" "$OUT/folder" "$OUT/hdfs-site.xml" "$OUT/slaves" "$OUT/secret" | xargs)" = '755 755 644 644 600' ]
+    [ "$(stat -c %A "$OUT/core-site.xml")" = -rw-r--r-- ]
+}
+
+@test "a host whose name Hadoop's addresses do not take is named where it comes in" {
+    local site=(--set hdfs=/h --set yarn=/y)
+    fails_with "--set namenode: 'a_b' is not the name" "$TREE/bin/howdah" template write "$OUT" cluster --set namenode=a_b --set resourcemanager=rm "${site[@]}"
+    fails_with "--set resourcemanager: 'r:1' is not" "$TREE/bin/howdah" template write "$OUT" cluster --set namenode=nn --set resourcemanager=r:1 "${site[@]}"
+    fails_with "--workers: 'w_2' is not" "$TREE/bin/howdah" template write "$OUT" cluster --set namenode=nn --set resourcemanager=rm "${site[@]}" --workers w-1,w_2
+    [ ! -e "$OUT" ]
+    # shellcheck disable=SC2016 # Hadoop's variable
+    "$TREE/bin/howdah" template write "$OUT" cluster --set namenode='${my.host_name}' --set resourcemanager=10.0.0.1 "${site[@]}"
+    sed -i 's,hdfs://.*:8020,hdfs://a_b:8020,' "$OUT/core-site.xml"
+    fails_with 'fs.defaultFS=hdfs://a_b:8020 has a _' "$TREE/bin/hdfs" --config "$OUT" --daemon start namenode
+    fails_with 'fs.defaultFS=hdfs://a_b:8020 has a _' "$TREE/bin/hdfs" --config "$OUT" dfs -ls /
+    printf 'w-1\nw_2 # second\n' >"$OUT/slaves"
+    fails_with "w_2 in $OUT/slaves has a _" "$TREE/sbin/slaves.sh" --config "$OUT" true
+}
+
 @test "what a file has beside values stays, however its lines are broken" {
     mkdir "$BATS_TEST_TMPDIR/one"
     echo '<configuration><property><name>a</name><value>b</value><final>true</final></property></configuration>' >"$BATS_TEST_TMPDIR/one/core-site.xml"

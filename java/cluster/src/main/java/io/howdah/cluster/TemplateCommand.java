@@ -15,6 +15,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -61,6 +63,13 @@ public final class TemplateCommand implements Callable<Integer> {
   @Command(name = "write", description = "Makes FOLDER a configuration of Hadoop: the default one, the templates laid "
       + "over it, then what -D says; the later wins. FOLDER must not exist, or be empty.")
   static final class WriteCommand implements Callable<Integer> {
+    /** As java.net.URI has it: it finds no host in an address with another one. A variable of Hadoop's is taken too. */
+    private static final Pattern HOST = Pattern.compile("([A-Za-z0-9.-]|\\$\\{[^}]*\\})+");
+    private static final Set<PosixFilePermission> FILE = PosixFilePermissions.fromString("rw-r--r--");
+    private static final Set<PosixFilePermission> FOLDER = PosixFilePermissions.fromString("rwxr-xr-x");
+    /** Of stock Hadoop. */
+    private static final int REPLICATION = 3;
+
     @Parameters(index = "0", paramLabel = "FOLDER", description = "the new configuration")
     private Path folder;
 
@@ -73,7 +82,8 @@ public final class TemplateCommand implements Callable<Integer> {
     private Map<String, String> values = new LinkedHashMap<>();
 
     @Option(names = "--workers", paramLabel = "HOST,...",
-        description = "hosts of DataNodes and NodeManagers, into the file slaves")
+        description = "hosts of DataNodes and NodeManagers, into the file slaves; with fewer than three,"
+            + " dfs.replication is their number unless something else sets it")
     private String workers;
 
     @Option(names = "-D", paramLabel = "PROPERTY=VALUE", mapFallbackValue = Option.NULL_VALUE,
@@ -88,6 +98,7 @@ public final class TemplateCommand implements Callable<Integer> {
     public Integer call() {
       requireValues("--set", values);
       requireValues("-D", properties);
+      requireHosts();
       try {
         folder = folder.toAbsolutePath().normalize();
         refuseUsed();
@@ -107,6 +118,26 @@ public final class TemplateCommand implements Callable<Integer> {
       });
     }
 
+    private void requireHosts() {
+      for (String name : new String[] {"namenode", "resourcemanager"}) {
+        if (values.containsKey(name)) {
+          requireHost("--set " + name, values.get(name));
+        }
+      }
+      if (workers != null) {
+        for (String worker : workers.split(",", -1)) {
+          requireHost("--workers", worker);
+        }
+      }
+    }
+
+    private static void requireHost(String option, String host) {
+      if (!HOST.matcher(host).matches()) {
+        throw new ClusterException(option + ": '" + host + "' is not the name of a host that Hadoop's addresses take",
+            "host names have letters, digits, - and dots (no _): use another name or the address of the host");
+      }
+    }
+
     private void write() throws IOException {
       Tree tree = Tree.located();
       Path from = base == null ? defaultConfiguration(tree) : base;
@@ -116,6 +147,11 @@ public final class TemplateCommand implements Callable<Integer> {
       SiteFiles sites = SiteFiles.read(from);
       for (String name : names) {
         sites.lay(Templates.of(tree).fill(name, values));
+      }
+      int count = workers == null ? REPLICATION : workers.split(",").length;
+      if (count < REPLICATION && !sites.file("hdfs-site.xml").properties().containsKey("dfs.replication")) {
+        // An append, or a pipeline with a lost DataNode, asks for another DataNode if there are fewer than replicas.
+        sites.set("dfs.replication", Integer.toString(count));
       }
       properties.forEach(sites::set);
       write(from, sites);
@@ -149,15 +185,28 @@ public final class TemplateCommand implements Callable<Integer> {
       Path made = Files.createTempDirectory(parent, folder.getFileName() + ".");
       try {
         copy(from, made);
+        Set<Path> copied = regularFiles(made);
         sites.write(made);
         if (workers != null) {
           Files.write(made.resolve("slaves"), Arrays.asList(workers.split(",")), StandardCharsets.UTF_8);
         }
-        Files.setPosixFilePermissions(made, PosixFilePermissions.fromString("rwxr-xr-x"));
+        // Services and users read it, whatever the umask is. What was copied keeps its own permissions.
+        for (Path file : regularFiles(made)) {
+          if (!copied.contains(file)) {
+            Files.setPosixFilePermissions(file, FILE);
+          }
+        }
+        Files.setPosixFilePermissions(made, FOLDER);
         Files.move(made, folder, StandardCopyOption.ATOMIC_MOVE);
       } catch (IOException | RuntimeException e) {
         ClusterDir.delete(made);
         throw e;
+      }
+    }
+
+    private static Set<Path> regularFiles(Path folder) throws IOException {
+      try (Stream<Path> entries = Files.list(folder)) {
+        return entries.filter(Files::isRegularFile).collect(Collectors.toSet());
       }
     }
 
@@ -168,6 +217,7 @@ public final class TemplateCommand implements Callable<Integer> {
           Path copied = to.resolve(entry.getFileName());
           if (Files.isDirectory(entry)) {
             copy(entry, Files.createDirectory(copied));
+            Files.setPosixFilePermissions(copied, Files.getPosixFilePermissions(entry));
           } else {
             Set<PosixFilePermission> permissions = EnumSet.copyOf(Files.getPosixFilePermissions(entry));
             permissions.add(PosixFilePermission.OWNER_WRITE);
