@@ -16,6 +16,7 @@ import org.apache.hadoop.hdfs.AddBlockFlag;
 import org.apache.hadoop.hdfs.DFSConfigKeys;
 import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
+import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
 import org.apache.hadoop.net.NetworkTopology;
 import org.apache.hadoop.net.Node;
 import org.apache.hadoop.util.Time;
@@ -85,6 +86,26 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
     return super.chooseTarget(path, count, writer, excluded, blockSize, favored, tiers(policy, blockSize), flags);
   }
 
+  /**
+   * Chooses storage in RAM by what DataNodes last said is free. Upstream also counts blocks that were scheduled, and
+   * one that the DataNode wrote to another tier for 10 to 20 minutes more. DataNodes do not need that count: a block
+   * that finds no room in RAM goes to a slower tier.
+   */
+  @Override
+  DatanodeStorageInfo chooseStorage4Block(DatanodeDescriptor node, long blockSize, List<DatanodeStorageInfo> chosen,
+      StorageType type) {
+    if (type == StorageType.RAM_DISK) {
+      for (DatanodeStorageInfo storage : node.getStorageInfos()) {
+        if (storage.getStorageType() == type && storage.getState() == DatanodeStorage.State.NORMAL
+            && storage.getRemaining() >= blockSize) {
+          chosen.add(storage);
+          return storage;
+        }
+      }
+    }
+    return super.chooseStorage4Block(node, blockSize, chosen, type);
+  }
+
   private BlockStoragePolicy tiers(BlockStoragePolicy policy, long blockSize) {
     boolean isTiered = policy != null && policy.getId() == HdfsConstants.HOT_STORAGE_POLICY_ID;
     return isTiered && !(policy instanceof TierPolicy) ? new TierPolicy(policy, settings, levels(), blockSize) : policy;
@@ -92,11 +113,18 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
 
   private TierLevels levels() {
     long now = Time.monotonicNow();
-    if (levels == null || now - levelsAt >= LEVELS_MS) {
-      levels = TierLevels.of(clusterMap);
+    TierLevels known = levels;
+    if (known == null || now - levelsAt >= LEVELS_MS) {
+      known = TierLevels.of(clusterMap);
+      levels = known;
       levelsAt = now;
     }
-    return levels;
+    return known;
+  }
+
+  /** Has the levels looked at with the next block. */
+  void forgetLevels() {
+    levels = null;
   }
 
   @Override

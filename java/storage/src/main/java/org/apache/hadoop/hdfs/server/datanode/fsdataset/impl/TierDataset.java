@@ -75,6 +75,10 @@ class TierDataset extends FsDatasetImpl {
   @Override
   public FsVolumeImpl createFsVolume(String storageUuid, File current, StorageType type) throws IOException {
     Configuration conf = datanode.getConf();
+    if (settings != null && type == StorageType.RAM_DISK) {
+      // Added to a running DataNode; the others were checked before it started.
+      new RamFolder(current.getParentFile()).check(new RamFolder.Limits(settings, conf));
+    }
     return new TierVolume(this, storageUuid, current, conf, type, TierSettings.of(conf));
   }
 

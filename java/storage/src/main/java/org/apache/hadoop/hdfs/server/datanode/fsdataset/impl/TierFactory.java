@@ -4,9 +4,8 @@ import io.howdah.storage.StorageMode;
 import io.howdah.storage.TierSettings;
 import io.howdah.upgrade.Options;
 import java.io.IOException;
-import java.nio.file.FileStore;
-import java.nio.file.Files;
-import java.nio.file.Path;
+import java.io.UncheckedIOException;
+import org.apache.hadoop.conf.Configurable;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
@@ -14,22 +13,47 @@ import org.apache.hadoop.hdfs.server.datanode.DataStorage;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
-/** Makes the replica store of a DataNode in a storage mode. */
-public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> {
+/**
+ * Makes the replica store of a DataNode in a storage mode. A configuration is checked when the factory is made, which a
+ * DataNode does before it formats its folders.
+ */
+public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements Configurable {
+  private Configuration conf;
+
   /** The factory that is used unless {@code dfs.datanode.fsdataset.factory} names one: upstream's without a mode. */
   @SuppressWarnings("rawtypes")
   public static Class<? extends FsDatasetSpi.Factory> orStock(Configuration conf) {
     return StorageMode.isSet(conf) ? TierFactory.class : FsDatasetFactory.class;
   }
 
+  /**
+   * Checks the mode's settings and the DataNode's folders.
+   *
+   * @throws UncheckedIOException if the DataNode cannot run with them; the message says why, and what to do
+   */
   @Override
-  public FsDatasetImpl newInstance(DataNode datanode, DataStorage storage, Configuration conf) throws IOException {
+  public void setConf(Configuration configuration) {
+    conf = configuration;
+    try {
+      check(configuration);
+    } catch (IOException e) {
+      throw new UncheckedIOException(e.getMessage(), e);
+    }
+  }
+
+  @Override
+  public Configuration getConf() {
+    return conf;
+  }
+
+  private static void check(Configuration conf) throws IOException {
     TierSettings settings = TierSettings.of(conf);
+    RamFolder.Limits limits = new RamFolder.Limits(settings, conf);
     int inRam = 0;
     int persistent = 0;
     for (StorageLocation location : DataNode.getStorageLocations(conf)) {
       if (location.getStorageType() == StorageType.RAM_DISK) {
-        checkRam(location.getFile().toPath(), settings);
+        new RamFolder(location.getFile()).check(limits);
         inRam++;
       } else {
         persistent++;
@@ -43,23 +67,11 @@ public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> {
       TierDataset.LOG.warn("{}: dfs.datanode.data.dir has no [RAM_DISK] folder, so this DataNode keeps nothing in RAM",
           Options.STORAGE_MODE.key());
     }
-    return new TierDataset(datanode, storage, conf, settings);
   }
 
-  private static void checkRam(Path folder, TierSettings settings) throws IOException {
-    Path there = folder.toAbsolutePath();
-    while (!Files.exists(there)) {
-      there = there.getParent();
-    }
-    FileStore store = Files.getFileStore(there);
-    if (!store.type().equals("tmpfs") && !store.type().equals("ramfs")) {
-      throw new IOException("[RAM_DISK]" + folder + " of dfs.datanode.data.dir is on " + store.type()
-          + ", not in RAM: name a folder on a tmpfs, such as one below /dev/shm, or tag it [SSD] or [DISK]");
-    }
-    if (settings.memoryCapacity() > store.getTotalSpace() && store.getTotalSpace() > 0) {
-      throw new IOException(Options.MEMORY_CAPACITY.key() + "=" + settings.memoryCapacity() + " is more than the "
-          + store.getTotalSpace() + " bytes of the file system of [RAM_DISK]" + folder
-          + ": set it lower, or mount the tmpfs with a larger size");
-    }
+  @Override
+  public FsDatasetImpl newInstance(DataNode datanode, DataStorage storage, Configuration configuration)
+      throws IOException {
+    return new TierDataset(datanode, storage, configuration, TierSettings.of(configuration));
   }
 }

@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -15,21 +16,28 @@ import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.ParameterContext;
+import org.junit.jupiter.api.extension.ParameterResolver;
 
 /** A whole HDFS in this process, with all its folders in RAM. */
-final class TierCluster implements AutoCloseable {
+final class TierCluster implements ExtensionContext.Store.CloseableResource, AutoCloseable {
   static final int BLOCK = 1 << 20;
   static final StorageType[] THREE = {StorageType.RAM_DISK, StorageType.SSD, StorageType.DISK};
-  private static final long WAIT_MS = 60_000;
+  /** Far above what anything takes on a busy machine: its end means that it never comes. */
+  private static final long WAIT_S = 240;
 
   final MiniDFSCluster cluster;
   final DistributedFileSystem fs;
@@ -54,6 +62,53 @@ final class TierCluster implements AutoCloseable {
     fs = cluster.getFileSystem();
   }
 
+  /** One cluster of three DataNodes in the mode HHH for all classes of tests; each test finds it empty. */
+  static final class Shared implements ParameterResolver {
+    private static final ExtensionContext.Namespace SPACE = ExtensionContext.Namespace.create(TierCluster.class);
+
+    @Override
+    public boolean supportsParameter(ParameterContext parameter, ExtensionContext context) {
+      return parameter.getParameter().getType() == TierCluster.class;
+    }
+
+    @Override
+    public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
+      return context.getRoot().getStore(SPACE).getOrComputeIfAbsent(TierCluster.class, key -> {
+        try {
+          return new TierCluster(hhh(), 3, THREE);
+        } catch (IOException e) {
+          throw new UncheckedIOException(e);
+        }
+      }, TierCluster.class).emptied();
+    }
+  }
+
+  /** Removes all files and their blocks, and gives all folders the size that they have. */
+  private TierCluster emptied() {
+    try {
+      for (FileStatus file : fs.listStatus(new Path("/"))) {
+        fs.delete(file.getPath(), true);
+      }
+      for (TierDataset dataset : datasets()) {
+        awaitThat(() -> {
+          report();
+          return dataset.volumeMap.size(pool()) == 0
+              && DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0;
+        }, () -> dataset.volumeMap.replicas(pool()));
+        dataset.copies().prune();
+        for (TierVolume volume : dataset.volumes(null)) {
+          volume.setCapacityForTesting(-1);
+          // Upstream counts an appended block twice until it looks at the folder, each ten minutes.
+          volume.onMetaFileDeletion(pool(), volume.getDfsUsed());
+        }
+      }
+      lookAgain();
+    } catch (Exception e) {
+      throw new IllegalStateException("the last test's files cannot be removed", e);
+    }
+    return this;
+  }
+
   /** The mode HHH with small blocks; the mover looks when a test says so. */
   static Configuration hhh() {
     Configuration conf = new Configuration();
@@ -68,6 +123,9 @@ final class TierCluster implements AutoCloseable {
     conf.setInt("dfs.replication", 3);
     conf.setInt("dfs.heartbeat.interval", 1);
     conf.setInt("dfs.namenode.replication.interval", 1);
+    conf.setInt("dfs.namenode.replication.pending.timeout-sec", 30);
+    // A DataNode that has more to do than the others, by the last heartbeats, is a good one nevertheless.
+    conf.setBoolean("dfs.namenode.replication.considerLoad", false);
     conf.setInt("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 50);
     conf.setBoolean("dfs.client.block.write.replace-datanode-on-failure.best-effort", true);
     return conf;
@@ -99,6 +157,41 @@ final class TierCluster implements AutoCloseable {
 
   String pool() {
     return cluster.getNamesystem().getBlockPoolId();
+  }
+
+  /** The folders in RAM of all DataNodes. */
+  List<TierVolume> ram() {
+    List<TierVolume> all = new ArrayList<>();
+    datasets().forEach(dataset -> all.addAll(dataset.volumes(StorageType.RAM_DISK)));
+    return all;
+  }
+
+  /** The size with which each folder of a type counts; blocks may fill 0.7 of one in RAM. */
+  void setCapacity(StorageType type, long bytes) throws IOException {
+    datasets().forEach(dataset -> dataset.volumes(type).forEach(volume -> volume.setCapacityForTesting(bytes)));
+    lookAgain();
+  }
+
+  /** The NameNode knows what room there is. */
+  private void lookAgain() throws IOException {
+    cluster.triggerHeartbeats();
+    Placement.lookAgain(cluster.getNamesystem().getBlockManager());
+  }
+
+  /** The replica of a file's only block on a DataNode; null if it has none. */
+  ReplicaInfo replica(TierDataset dataset, Path path) throws IOException {
+    return dataset.volumeMap.get(pool(), blocks(path).get(0).getBlock().getBlockId());
+  }
+
+  /** The DataNode that has the replica of a file's only block on a type of storage. */
+  TierDataset holder(Path path, StorageType type) throws IOException {
+    for (TierDataset dataset : datasets()) {
+      ReplicaInfo replica = replica(dataset, path);
+      if (replica != null && replica.getVolume().getStorageType() == type) {
+        return dataset;
+      }
+    }
+    throw new AssertionError("no DataNode has " + path + " on " + type);
   }
 
   /** The NameNode hears now what DataNodes have to tell. */
@@ -166,10 +259,10 @@ final class TierCluster implements AutoCloseable {
   }
 
   static void awaitThat(Callable<Boolean> condition, Callable<?> state) throws Exception {
-    long end = System.nanoTime() + WAIT_MS * 1_000_000;
+    long end = System.nanoTime() + WAIT_S * 1_000_000_000;
     while (!condition.call()) {
-      assertThat(System.nanoTime()).as("waited a minute; it is %s", state.call()).isLessThan(end);
-      Thread.sleep(50);
+      assertThat(System.nanoTime()).as("waited %d s; it is %s", WAIT_S, state.call()).isLessThan(end);
+      Thread.sleep(20);
     }
   }
 }

@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import static org.apache.hadoop.fs.StorageType.ARCHIVE;
 import static org.apache.hadoop.fs.StorageType.DISK;
 import static org.apache.hadoop.fs.StorageType.RAM_DISK;
 import static org.apache.hadoop.fs.StorageType.SSD;
@@ -8,137 +9,187 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.storage.BlockEvent;
 import io.howdah.storage.BlockJournal;
+import io.howdah.storage.Reason;
 import java.io.File;
+import java.io.IOException;
+import java.io.RandomAccessFile;
+import java.io.UncheckedIOException;
+import java.nio.file.Files;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
+import java.util.Objects;
+import java.util.concurrent.atomic.LongAdder;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicy;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
+import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeStorageInfo;
 import org.apache.hadoop.hdfs.server.blockmanagement.TierPlacement;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipelineInterface;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+import org.apache.hadoop.net.NetworkTopology;
+import org.assertj.core.api.AbstractThrowableAssert;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** The mode HHH on a whole HDFS. */
+@ExtendWith(TierCluster.Shared.class)
 class TierHdfsTest {
   private static final int MB = 1 << 20;
 
   @Test
-  void withoutAModeAllIsStock() throws Exception {
-    try (TierCluster hdfs = new TierCluster(TierCluster.plain(new Configuration()), 1, DISK)) {
-      assertThat(hdfs.store(0).getClass()).isEqualTo(FsDatasetImpl.class);
-      assertThat(hdfs.cluster.getNamesystem().getBlockManager().getBlockPlacementPolicy().getClass())
-          .isEqualTo(BlockPlacementPolicyDefault.class);
-      hdfs.assertHolds(hdfs.write("/stock", MB, 1), MB);
-    }
+  void withoutAModeAllIsStock() {
+    Configuration conf = new Configuration();
+    assertThat(FsDatasetSpi.Factory.getFactory(conf)).isExactlyInstanceOf(FsDatasetFactory.class);
+    assertThat(placement(conf)).isExactlyInstanceOf(BlockPlacementPolicyDefault.class);
+    conf.set("dfs.rdma.hhh.mode", "Default");
+    assertThat(FsDatasetSpi.Factory.getFactory(conf)).isExactlyInstanceOf(TierFactory.class);
+    assertThat(placement(conf)).isExactlyInstanceOf(TierPlacement.class);
+  }
+
+  private static BlockPlacementPolicy placement(Configuration conf) {
+    return BlockPlacementPolicy.getInstance(conf, null, NetworkTopology.getInstance(conf), null);
   }
 
   @Test
-  void replicasGoWhereTheyAreWanted() throws Exception {
-    try (TierCluster hdfs = new TierCluster(TierCluster.hhh(), 4, TierCluster.THREE)) {
-      assertThat(hdfs.cluster.getNamesystem().getBlockManager().getBlockPlacementPolicy())
-          .isInstanceOf(TierPlacement.class);
-      Path three = hdfs.write("/three", 3 * MB + 100, 3);
-      hdfs.await(three, RAM_DISK, SSD, DISK);
-      hdfs.assertHolds(three, 3 * MB + 100);
-      hdfs.fs.setReplication(three, (short) 2);
-      hdfs.await(three, RAM_DISK, SSD);
-      hdfs.fs.setReplication(three, (short) 1);
-      hdfs.await(three, SSD);
-      hdfs.fs.setReplication(three, (short) 3);
-      hdfs.await(three, RAM_DISK, SSD, DISK);
-      hdfs.assertHolds(three, 3 * MB + 100);
-      hdfs.await(hdfs.write("/one", MB, 1), SSD);
-      hdfs.fs.mkdirs(new Path("/cold"));
-      hdfs.fs.setStoragePolicy(new Path("/cold"), "ONE_SSD");
-      hdfs.await(hdfs.write("/cold/file", MB, 3), SSD, DISK, DISK); // another policy stays what it is
-    }
+  void replicasGoWhereTheyAreWanted(TierCluster hdfs) throws Exception {
+    Path three = hdfs.write("/three", 3 * MB + 100, 3);
+    hdfs.await(three, RAM_DISK, SSD, DISK);
+    hdfs.assertHolds(three, 3 * MB + 100);
+    hdfs.fs.setReplication(three, (short) 2);
+    hdfs.await(three, RAM_DISK, SSD);
+    hdfs.fs.setReplication(three, (short) 1);
+    hdfs.await(three, SSD);
+    hdfs.fs.setReplication(three, (short) 3);
+    hdfs.await(three, RAM_DISK, SSD, DISK);
+    hdfs.assertHolds(three, 3 * MB + 100);
+    hdfs.await(hdfs.write("/one", MB, 1), SSD);
+    hdfs.fs.mkdirs(new Path("/cold"));
+    hdfs.fs.setStoragePolicy(new Path("/cold"), "ONE_SSD");
+    hdfs.await(hdfs.write("/cold/file", MB, 3), SSD, DISK, DISK); // another policy stays what it is
   }
 
   @Test
-  void aBlockIsNeverInRamAlone() throws Exception {
-    try (TierCluster hdfs = new TierCluster(TierCluster.hhh(), 2, TierCluster.THREE)) {
-      hdfs.await(hdfs.write("/before", MB, 2), RAM_DISK, SSD);
-      for (TierDataset dataset : hdfs.datasets()) {
-        for (StorageType type : new StorageType[] {SSD, DISK}) {
-          dataset.volumes(type).forEach(volume -> volume.setCapacityForTesting(0));
-        }
-      }
-      hdfs.report();
-      Thread.sleep(1100); // the NameNode looks at levels once a second
-      assertThatThrownBy(() -> hdfs.write("/after", MB, 2)).hasMessageContaining("could only be replicated to 0 nodes");
-    }
+  void aBlockIsNeverInRamAlone(TierCluster hdfs) throws Exception {
+    hdfs.await(hdfs.write("/before", MB, 2), RAM_DISK, SSD);
+    hdfs.setCapacity(SSD, 0);
+    hdfs.setCapacity(DISK, 0);
+    assertThatThrownBy(() -> hdfs.write("/after", MB, 2)).hasMessageContaining("could only be replicated to 0 nodes");
   }
 
   @Test
-  void ramIsFilledUpToItsThresholdAndColdReplicasLeaveIt() throws Exception {
-    Configuration conf = TierCluster.hhh();
-    conf.setLong("dfs.rdma.memory.capacity", 20 * MB);
-    conf.setInt("dfs.replication", 2);
-    try (TierCluster hdfs = new TierCluster(conf, 2, TierCluster.THREE)) {
-      int files = 40;
-      for (int i = 0; i < files; i++) {
-        hdfs.write("/file" + i, MB, 2);
-      }
-      hdfs.report();
-      for (TierDataset dataset : hdfs.datasets()) {
-        TierVolume ram = dataset.volumes(RAM_DISK).get(0);
-        assertThat(ram.getCapacity()).isEqualTo(14 * MB);
-        assertThat(ram.filled()).isBetween(11L * MB, 14L * MB);
-        assertThat(ram.isPressed()).isTrue();
-      }
-      hdfs.read(new Path("/file0"));
-      hdfs.read(new Path("/file0"));
-      hdfs.rounds();
-      for (TierDataset dataset : hdfs.datasets()) {
-        TierVolume ram = dataset.volumes(RAM_DISK).get(0);
-        assertThat(ram.filled()).isBetween(10L * MB, 12L * MB);
-        assertThat(dataset.counts().moves.sum()).isPositive();
-        assertThat(dataset.counts().failures.sum()).isZero();
-      }
-      assertThat(hdfs.types(new Path("/file0")).get(0)).as("it was read").contains(RAM_DISK);
-      for (int i = 0; i < files; i++) {
-        Path path = new Path("/file" + i);
-        TierCluster.awaitThat(() -> hdfs.types(path).get(0).size() == 2, () -> hdfs.types(path));
-        hdfs.assertHolds(path, MB);
-        assertNameNodeKnows(hdfs, path);
-      }
-    }
-  }
-
-  private static void assertNameNodeKnows(TierCluster hdfs, Path path) throws Exception {
+  void ramIsFilledUpToItsThresholdAndColdReplicasLeaveIt(TierCluster hdfs) throws Exception {
+    hdfs.setCapacity(RAM_DISK, 9 * MB); // 6.3 MB to fill, 5.4 MB low, pressed above the middle: with 6 blocks
+    List<Path> files = new ArrayList<>();
     TierCluster.awaitThat(() -> {
-      List<StorageType> there = hdfs.datasets().stream()
-          .map(dataset -> replica(hdfs, dataset, path)).filter(replica -> replica != null)
-          .map(replica -> replica.getVolume().getStorageType()).sorted().collect(Collectors.toList());
-      return there.equals(hdfs.types(path).get(0));
+      for (int i = 0; i < 4; i++) {
+        files.add(hdfs.write("/file" + files.size(), MB, 2));
+      }
+      hdfs.cluster.triggerHeartbeats(); // the NameNode knows what room there is
+      return hdfs.ram().stream().allMatch(TierHdfsTest::isPressed);
+    }, () -> files.size() + " files, " + hdfs.ram());
+    for (TierVolume ram : hdfs.ram()) {
+      assertThat(ram.getCapacity()).isEqualTo((long) (9 * MB * 0.7));
+      assertThat(ram.filled()).isBetween(6L * MB, ram.getCapacity());
+    }
+    // The coldest in RAM of all, but for two reads.
+    Path read = files.stream().filter(path -> isOn(hdfs, path, RAM_DISK)).findFirst().get();
+    TierDataset holder = hdfs.holder(read, RAM_DISK);
+    for (int i = 0; i < 2; i++) {
+      holder.getBlockInputStream(hdfs.blocks(read).get(0).getBlock(), 0).close();
+    }
+    List<Long> moves = count(hdfs, counts -> counts.moves);
+    List<Long> failures = count(hdfs, counts -> counts.failures);
+    hdfs.rounds();
+    for (TierVolume ram : hdfs.ram()) {
+      assertThat(ram.filled()).isBetween(5L * MB, ram.lowMark());
+    }
+    List<Long> more = moves.stream().map(before -> before + 1).collect(Collectors.toList());
+    assertThat(count(hdfs, counts -> counts.moves)).as("one left each RAM").isEqualTo(more);
+    assertThat(count(hdfs, counts -> counts.failures)).isEqualTo(failures);
+    assertThat(hdfs.replica(holder, read).getVolume().getStorageType()).as("it was read").isEqualTo(RAM_DISK);
+    for (Path path : files) {
+      hdfs.assertHolds(path, MB);
+      assertNameNodeKnows(hdfs, path, 2);
+    }
+  }
+
+  private static boolean isPressed(TierVolume ram) {
+    try {
+      return ram.isPressed();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static boolean isOn(TierCluster hdfs, Path path, StorageType type) {
+    try {
+      return hdfs.datasets().stream().anyMatch(dataset -> typeOn(hdfs, dataset, path) == type);
+    } catch (UncheckedIOException e) {
+      throw new AssertionError(e);
+    }
+  }
+
+  private static StorageType typeOn(TierCluster hdfs, TierDataset dataset, Path path) {
+    try {
+      ReplicaInfo replica = hdfs.replica(dataset, path);
+      return replica == null ? null : replica.getVolume().getStorageType();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
+  private static List<Long> count(TierCluster hdfs, Function<TierCounts, LongAdder> of) {
+    return hdfs.datasets().stream().map(dataset -> of.apply(dataset.counts()).sum()).collect(Collectors.toList());
+  }
+
+  /** NameNode and DataNodes agree on the types of so many replicas. */
+  private static void assertNameNodeKnows(TierCluster hdfs, Path path, int replicas) throws Exception {
+    TierCluster.awaitThat(() -> {
+      List<StorageType> there = hdfs.datasets().stream().map(dataset -> typeOn(hdfs, dataset, path))
+          .filter(Objects::nonNull).sorted().collect(Collectors.toList());
+      return there.size() == replicas && there.equals(hdfs.types(path).get(0));
     }, () -> hdfs.types(path));
   }
 
-  private static ReplicaInfo replica(TierCluster hdfs, TierDataset dataset, Path path) {
-    try {
-      return dataset.volumeMap.get(hdfs.pool(), hdfs.blocks(path).get(0).getBlock().getBlockId());
-    } catch (java.io.IOException e) {
-      throw new java.io.UncheckedIOException(e);
+  @Test
+  void ramIsUsedThoughTheNameNodeCountsBlocksThatWentToAnotherTier(TierCluster hdfs) throws Exception {
+    hdfs.setCapacity(RAM_DISK, 2 * MB); // room for one block
+    for (TierDataset dataset : hdfs.datasets()) {
+      // As after a block that was to go to RAM and had no room there, which is counted up to 20 minutes.
+      DatanodeStorageInfo.incrementBlocksScheduled(hdfs.cluster.getNamesystem().getBlockManager().getDatanodeManager()
+          .getDatanode(dataset.datanode.getDatanodeId()).getStorageInfo(
+              dataset.volumes(RAM_DISK).get(0).getStorageID()));
     }
+    hdfs.await(hdfs.write("/file", MB, 2), RAM_DISK, SSD);
   }
 
   @Test
-  void aDataNodeWithoutRoomTakesTheNextTierAndSaysWhy() throws Exception {
-    Configuration conf = TierCluster.hhh();
-    conf.setLong("dfs.rdma.memory.capacity", 2 * MB);
-    try (TierCluster hdfs = new TierCluster(conf, 1, RAM_DISK, SSD)) {
-      TierDataset dataset = hdfs.dataset(0);
+  void aDataNodeWithoutRoomTakesTheNextTierAndSaysWhy(TierCluster hdfs) throws Exception {
+    TierDataset dataset = hdfs.dataset(0);
+    hdfs.setCapacity(RAM_DISK, 2 * MB);
+    try {
       assertThat(created(hdfs, dataset, 1, RAM_DISK)).endsWith("\tcreated\tRAM_DISK\tRAM_DISK\tasked");
       assertThat(created(hdfs, dataset, 2, RAM_DISK)).endsWith("\tcreated\tRAM_DISK\tSSD\tram-full");
       assertThat(created(hdfs, dataset, 3, SSD)).endsWith("\tcreated\tSSD\tSSD\tasked");
-      assertThatThrownBy(() -> created(hdfs, dataset, 4, DISK)).hasMessageContaining("No more available volumes");
       dataset.volumes(SSD).get(0).setCapacityForTesting(0);
-      assertThatThrownBy(() -> created(hdfs, dataset, 5, RAM_DISK)).hasMessageContaining("Out of space");
+      assertThat(created(hdfs, dataset, 4, SSD)).endsWith("\tcreated\tSSD\tDISK\ttier-full");
+      assertThatThrownBy(() -> created(hdfs, dataset, 5, ARCHIVE)).hasMessageContaining("No more available volumes");
+      dataset.volumes(DISK).get(0).setCapacityForTesting(0);
+      assertThatThrownBy(() -> created(hdfs, dataset, 6, RAM_DISK)).hasMessageContaining("Out of space");
+    } finally {
+      remove(hdfs, dataset, 1, 2, 3, 4);
     }
   }
 
@@ -150,138 +201,175 @@ class TierHdfsTest {
     return events.get(0).toString();
   }
 
-  @Test
-  void whatIsReadOftenIsCopiedToRam() throws Exception {
-    try (TierCluster hdfs = new TierCluster(TierCluster.hhh(), 1, TierCluster.THREE)) {
-      Path path = hdfs.write("/hot", 2 * MB, 1);
-      hdfs.await(path, SSD);
-      TierDataset dataset = hdfs.dataset(0);
-      hdfs.assertHolds(path, 2 * MB);
-      hdfs.assertHolds(path, 2 * MB);
-      hdfs.rounds();
-      assertThat(dataset.copies().size()).isZero();
-      hdfs.assertHolds(path, 2 * MB);
-      hdfs.rounds();
-      assertThat(dataset.copies().size()).isEqualTo(2);
-      assertThat(dataset.counts().readsFromRam.sum()).isZero();
-      hdfs.assertHolds(path, 2 * MB);
-      assertThat(dataset.counts().readsFromRam.sum()).isEqualTo(2);
-      hdfs.await(path, SSD); // the replica is where it was
-      byte[] more = TierCluster.bytes(1000, 5);
-      try (FSDataOutputStream out = hdfs.fs.append(path)) {
-        out.write(more);
+  /** Removes blocks that the NameNode does not know of. */
+  private static void remove(TierCluster hdfs, TierDataset dataset, long... ids) throws IOException {
+    for (long id : ids) {
+      ReplicaInfo replica = dataset.volumeMap.get(hdfs.pool(), id);
+      if (replica != null) {
+        ((ReplicaInPipelineInterface) replica).releaseAllBytesReserved();
+        dataset.invalidate(hdfs.pool(), new Block[] {replica});
       }
-      byte[] read = hdfs.read(path);
-      assertThat(java.util.Arrays.copyOfRange(read, 2 * MB, read.length)).isEqualTo(more);
-      hdfs.fs.delete(path, false);
-      TierCluster.awaitThat(() -> dataset.copies().size() == 0, () -> dataset.copies().size());
     }
   }
 
   @Test
-  void copiesMakeRoomForBlocksAndNoneIsMadeAboveTheLowMark() throws Exception {
-    Configuration conf = TierCluster.hhh();
-    conf.setLong("dfs.rdma.memory.capacity", 5 * MB); // 3.5 MB to fill, 3 MB low
-    conf.setInt("dfs.rdma.promotion.reads", 1);
-    try (TierCluster hdfs = new TierCluster(conf, 1, TierCluster.THREE)) {
-      TierDataset dataset = hdfs.dataset(0);
-      for (int i = 0; i < 4; i++) {
-        hdfs.assertHolds(hdfs.write("/hot" + i, MB, 1), MB);
+  void whatIsReadOftenIsCopiedToRam(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/hot", MB, 1);
+    hdfs.await(path, SSD);
+    TierDataset dataset = hdfs.holder(path, SSD);
+    hdfs.assertHolds(path, MB);
+    hdfs.assertHolds(path, MB);
+    hdfs.rounds();
+    assertThat(dataset.copies().size()).isZero();
+    hdfs.assertHolds(path, MB);
+    hdfs.rounds();
+    assertThat(dataset.copies().size()).isEqualTo(1);
+    long before = dataset.counts().readsFromRam.sum();
+    hdfs.assertHolds(path, MB);
+    assertThat(dataset.counts().readsFromRam.sum()).isEqualTo(before + 1);
+    hdfs.await(path, SSD); // the replica is where it was
+    byte[] more = TierCluster.bytes(1000, 5);
+    try (FSDataOutputStream out = hdfs.fs.append(path)) {
+      out.write(more);
+    }
+    byte[] read = hdfs.read(path);
+    assertThat(Arrays.copyOfRange(read, MB, read.length)).isEqualTo(more);
+    hdfs.fs.delete(path, false);
+    TierCluster.awaitThat(() -> dataset.copies().size() == 0, () -> dataset.copies().size());
+  }
+
+  @Test
+  void copiesMakeRoomForBlocksAndNoneIsMadeAboveTheLowMark(TierCluster hdfs) throws Exception {
+    hdfs.setCapacity(RAM_DISK, 5 * MB - MB / 5); // 3.36 MB to fill, 2.88 MB low
+    TierDataset dataset = hdfs.dataset(0);
+    List<Path> files = new ArrayList<>();
+    TierCluster.awaitThat(() -> {
+      Path path = hdfs.write("/file" + files.size(), MB, 1);
+      files.add(path);
+      return files.stream().filter(file -> typeOn(hdfs, dataset, file) == SSD).count() >= 4;
+    }, () -> files.size());
+    for (Path path : files) {
+      if (typeOn(hdfs, dataset, path) != null) {
+        for (int i = 0; i < 3; i++) {
+          dataset.getBlockInputStream(hdfs.blocks(path).get(0).getBlock(), 0).close();
+        }
       }
-      hdfs.rounds();
-      assertThat(dataset.copies().size()).isEqualTo(2);
+    }
+    hdfs.rounds();
+    assertThat(dataset.copies().size()).isEqualTo(2);
+    try {
       created(hdfs, dataset, 1, RAM_DISK);
       created(hdfs, dataset, 2, RAM_DISK);
       assertThat(dataset.copies().size()).isEqualTo(1);
       created(hdfs, dataset, 3, RAM_DISK);
       assertThat(dataset.copies().size()).isZero();
-      for (int i = 0; i < 4; i++) {
-        hdfs.assertHolds(new Path("/hot" + i), MB);
-      }
+    } finally {
+      remove(hdfs, dataset, 1, 2, 3);
     }
-  }
-
-  @Test
-  void aReplicaThatGrowsLeavesFullRam() throws Exception {
-    Configuration conf = TierCluster.hhh();
-    conf.setInt("dfs.replication", 2);
-    try (TierCluster hdfs = new TierCluster(conf, 2, TierCluster.THREE)) {
-      Path path = hdfs.write("/grows", 100, 2);
-      hdfs.await(path, RAM_DISK, SSD);
-      for (TierDataset dataset : hdfs.datasets()) {
-        dataset.volumes(RAM_DISK).get(0).setCapacityForTesting(1000);
-      }
-      try (FSDataOutputStream out = hdfs.fs.append(path)) {
-        out.write(new byte[MB / 2]);
-      }
-      hdfs.await(path, SSD, SSD);
-      assertThat(hdfs.read(path)).hasSize(100 + MB / 2);
-    }
-  }
-
-  @Test
-  void aRestartFindsReplicasAndWhatHappenedToThem() throws Exception {
-    Configuration conf = TierCluster.hhh();
-    conf.setInt("dfs.replication", 2);
-    try (TierCluster hdfs = new TierCluster(conf, 2, TierCluster.THREE)) {
-      Path path = hdfs.write("/file", MB, 2);
-      hdfs.await(path, RAM_DISK, SSD);
-      long id = hdfs.blocks(path).get(0).getBlock().getBlockId();
-      ExtendedBlockId key = new ExtendedBlockId(id, hdfs.pool());
-      TierDataset holder = hdfs.datasets().stream().filter(dataset ->
-          replica(hdfs, dataset, path).getVolume().getStorageType() == RAM_DISK).findFirst().get();
-      int index = hdfs.datasets().indexOf(holder);
-      TierVolume disk = holder.volumes(DISK).get(0);
-      assertThat(holder.move(hdfs.pool(), (FinalizedReplica) replica(hdfs, holder, path), disk,
-          io.howdah.storage.Reason.COLD, null)).isTrue();
-      hdfs.await(path, SSD, DISK);
-      List<String> before = holder.journal().of(key).stream().map(String::valueOf).collect(Collectors.toList());
-      assertThat(before).hasSize(2).last().asString().endsWith("moved\tRAM_DISK\tDISK\tcold");
-      hdfs.cluster.restartDataNode(index, true);
-      hdfs.cluster.waitActive();
-      TierDataset again = hdfs.datasets().stream().filter(dataset -> dataset.datanode.getDatanodeUuid()
-          .equals(holder.datanode.getDatanodeUuid())).findFirst().get();
-      // The line of its creation is in the folder that it left.
-      assertThat(again.journal().of(key)).hasSize(1).last().asString().isEqualTo(before.get(1));
-      assertThat(new File(disk.getBasePath(), BlockJournal.FILE)).exists();
+    for (Path path : files) {
       hdfs.assertHolds(path, MB);
     }
   }
 
   @Test
-  void aStockDataNodeTakesPart() throws Exception {
-    Configuration stock = new Configuration(false);
-    stock.set("dfs.rdma.hhh.mode", "");
-    Configuration mode = new Configuration(false);
-    mode.set("dfs.rdma.hhh.mode", "hhh");
-    Configuration conf = TierCluster.plain(new Configuration());
-    conf.addResource(mode); // what is set by set() hides what a DataNode's own configuration has
-    try (TierCluster hdfs = new TierCluster(conf, TierCluster.THREE,
-        new Configuration[] {stock, new Configuration(false), new Configuration(false)})) {
-      assertThat(hdfs.store(0).getClass()).isEqualTo(FsDatasetImpl.class);
-      for (int i = 0; i < 6; i++) {
-        Path path = hdfs.write("/file" + i, MB, 3);
-        hdfs.await(path, RAM_DISK, SSD, DISK);
-        hdfs.assertHolds(path, MB);
-      }
+  void aReplicaThatGrowsLeavesFullRam(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/grows", 100, 2);
+    hdfs.await(path, RAM_DISK, SSD);
+    hdfs.setCapacity(RAM_DISK, 1000);
+    try (FSDataOutputStream out = hdfs.fs.append(path)) {
+      out.write(new byte[MB / 2]);
     }
+    hdfs.await(path, SSD, SSD);
+    assertThat(hdfs.read(path)).hasSize(100 + MB / 2);
+  }
+
+  @Test
+  void aRestartFindsReplicasAndWhatHappenedToThem(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", MB, 2);
+    hdfs.await(path, RAM_DISK, SSD);
+    ExtendedBlockId key = new ExtendedBlockId(hdfs.blocks(path).get(0).getBlock().getBlockId(), hdfs.pool());
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    TierVolume disk = holder.volumes(DISK).get(0);
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(holder, path);
+    assertThat(holder.move(hdfs.pool(), replica, disk, Reason.COLD, null)).isTrue();
+    hdfs.await(path, SSD, DISK);
+    List<String> before = holder.journal().of(key).stream().map(String::valueOf).collect(Collectors.toList());
+    assertThat(before).hasSize(2).last().asString().endsWith("moved\tRAM_DISK\tDISK\tcold");
+    hdfs.cluster.restartDataNode(hdfs.datasets().indexOf(holder));
+    hdfs.cluster.waitActive();
+    TierDataset again = hdfs.holder(path, DISK);
+    assertThat(again).isNotSameAs(holder);
+    // The line of its creation is in the folder that it left.
+    assertThat(again.journal().of(key)).hasSize(1).last().asString().isEqualTo(before.get(1));
+    assertThat(new File(disk.getBasePath(), BlockJournal.FILE)).exists();
+    hdfs.assertHolds(path, MB);
   }
 
   @Test
   void whatCannotBeDoneIsRefusedAtTheStart() {
     Configuration conf = TierCluster.hhh();
-    conf.set("dfs.datanode.data.dir", "[RAM_DISK]/proc/howdah,[DISK]/tmp/howdah");
-    assertThatThrownBy(() -> new TierFactory().newInstance(null, null, conf))
+    assertRefused(conf, "[RAM_DISK]/proc/howdah,[DISK]/tmp/howdah")
         .hasMessageStartingWith("[RAM_DISK]/proc/howdah of dfs.datanode.data.dir is on proc, not in RAM: ");
-    conf.set("dfs.datanode.data.dir", "[RAM_DISK]/dev/shm/howdah");
-    assertThatThrownBy(() -> new TierFactory().newInstance(null, null, conf))
-        .hasMessageContaining("[RAM_DISK] folders only");
-    conf.set("dfs.datanode.data.dir", "[RAM_DISK]/dev/shm/howdah,[DISK]/tmp/howdah");
+    assertRefused(conf, "[RAM_DISK]/dev/shm/howdah").hasMessageContaining("[RAM_DISK] folders only");
+    String folders = "[RAM_DISK]/dev/shm/howdah,[DISK]/tmp/howdah";
     conf.set("dfs.rdma.memory.capacity", "1000t");
-    assertThatThrownBy(() -> new TierFactory().newInstance(null, null, conf))
-        .hasMessageStartingWith("dfs.rdma.memory.capacity=").hasMessageContaining("[RAM_DISK]/dev/shm/howdah");
+    assertRefused(conf, folders).hasMessageStartingWith("dfs.rdma.memory.capacity=")
+        .hasMessageContaining("[RAM_DISK]/dev/shm/howdah");
+    conf.set("dfs.rdma.memory.capacity", "1m"); // 0.7 MB of it are less than a block
+    assertRefused(conf, folders)
+        .hasMessageStartingWith("[RAM_DISK]/dev/shm/howdah of dfs.datanode.data.dir is too small")
+        .hasMessageContaining("raise dfs.rdma.memory.capacity");
+    conf.unset("dfs.rdma.memory.capacity");
+    conf.set("dfs.rdma.memory.percentage", "1.5");
+    assertRefused(conf, folders).hasMessageContaining("dfs.rdma.memory.percentage").hasMessageContaining("1.5");
+    conf.unset("dfs.rdma.memory.percentage");
+    conf.set("dfs.rdma.memory.replicas", "3");
+    assertRefused(conf, folders).hasMessageStartingWith("dfs.rdma.memory.replicas=3 is not below dfs.replication=3");
+    conf.unset("dfs.rdma.memory.replicas");
     conf.set("dfs.rdma.hhh.mode", "Lustre");
-    assertThatThrownBy(() -> new TierFactory().newInstance(null, null, conf)).hasMessageContaining("HHH-L");
+    assertRefused(conf, folders).hasMessageContaining("HHH-L");
     assertThatThrownBy(() -> new TierCluster(conf, 1, DISK).close()).hasMessageContaining("dfs.rdma.hhh.mode=Lustre");
+  }
+
+  private static AbstractThrowableAssert<?, ?> assertRefused(Configuration conf, String folders) {
+    conf.set("dfs.datanode.data.dir", folders);
+    return assertThatThrownBy(() -> FsDatasetSpi.Factory.getFactory(conf)).isInstanceOf(UncheckedIOException.class);
+  }
+
+  @Test
+  void aFolderOfAnotherDataNodeIsRefused() throws Exception {
+    java.nio.file.Path folder = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-storage-test-");
+    java.nio.file.Path lock = Files.createFile(folder.resolve("in_use.lock"));
+    Configuration conf = TierCluster.hhh();
+    conf.set("dfs.datanode.data.dir", "[RAM_DISK]" + folder + ",[DISK]/tmp/howdah");
+    Process other = new ProcessBuilder(Paths.get(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+        System.getProperty("java.class.path"), LockHolder.class.getName(), lock.toString())
+        .redirectError(ProcessBuilder.Redirect.INHERIT).start();
+    try {
+      assertThat(other.getInputStream().read()).isEqualTo('+');
+      assertThatThrownBy(() -> FsDatasetSpi.Factory.getFactory(conf))
+          .hasMessageStartingWith("[RAM_DISK]" + folder + " of dfs.datanode.data.dir is used by another DataNode");
+    } finally {
+      other.destroyForcibly().waitFor();
+    }
+    assertThat(FsDatasetSpi.Factory.getFactory(conf)).as("it is gone, its file is not").isInstanceOf(TierFactory.class);
+    Files.delete(lock);
+    Files.delete(folder);
+  }
+
+  /** Locks a file, says so, and waits for its end. */
+  static final class LockHolder {
+    private LockHolder() {
+    }
+
+    /** Run with the file's path. */
+    public static void main(String[] arguments) throws Exception {
+      try (RandomAccessFile file = new RandomAccessFile(arguments[0], "rw")) {
+        file.getChannel().lock();
+        System.out.write('+');
+        System.out.flush();
+        System.in.read();
+      }
+    }
   }
 }

@@ -78,12 +78,13 @@ class TierMoveTest {
         for (int step = 0; step < STEPS; step++) {
           step();
         }
+        TierCluster.awaitThat(() -> restless.moves.get() > STEPS / 10 || restless.failure.get() != null,
+            restless.moves::get);
       } finally {
         restless.isDone = true;
         restless.join();
       }
       assertThat(restless.failure.get()).isNull();
-      assertThat(restless.moves.get()).isGreaterThan(STEPS / 10);
       for (String name : model.keySet()) {
         check(name);
         agree(new Path(name));

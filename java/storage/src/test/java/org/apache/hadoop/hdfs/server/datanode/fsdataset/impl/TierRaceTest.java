@@ -11,8 +11,10 @@ import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** A replica that changes while it is copied, at the worst moment: after its last byte was read. */
+@ExtendWith(TierCluster.Shared.class)
 class TierRaceTest {
   private static final int SIZE = 700_000;
 
@@ -45,8 +47,8 @@ class TierRaceTest {
   }
 
   @Test
-  void anAppendIsNotLost() throws Exception {
-    during((hdfs, path, bytes) -> {
+  void anAppendIsNotLost(TierCluster shared) throws Exception {
+    during(shared, (hdfs, path, bytes) -> {
       byte[] all = Arrays.copyOf(bytes, bytes.length + 1000);
       try (FSDataOutputStream out = hdfs.fs.append(path)) {
         out.write(new byte[1000]);
@@ -56,8 +58,8 @@ class TierRaceTest {
   }
 
   @Test
-  void aTruncatedByteDoesNotComeBack() throws Exception {
-    during((hdfs, path, bytes) -> {
+  void aTruncatedByteDoesNotComeBack(TierCluster shared) throws Exception {
+    during(shared, (hdfs, path, bytes) -> {
       if (!hdfs.fs.truncate(path, 1234)) {
         TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> path);
       }
@@ -66,44 +68,41 @@ class TierRaceTest {
   }
 
   @Test
-  void whatIsDeletedStaysDeleted() throws Exception {
-    during((hdfs, path, bytes) -> {
+  void whatIsDeletedStaysDeleted(TierCluster shared) throws Exception {
+    during(shared, (hdfs, path, bytes) -> {
       hdfs.fs.delete(path, false);
-      TierDataset dataset = hdfs.dataset(0);
-      TierCluster.awaitThat(() -> dataset.volumeMap.size(hdfs.pool()) == 0, () -> dataset.volumeMap.size(hdfs.pool()));
       return null;
     });
   }
 
-  private static void during(Change change) throws Exception {
-    try (TierCluster hdfs = new TierCluster(TierCluster.hhh(), 1, TierCluster.THREE)) {
-      TierDataset dataset = hdfs.dataset(0);
-      // A copy has one file; of a move the meta file is the second one.
-      for (int files = 0; files <= 2; files++) {
-        boolean isMove = files > 0;
-        Path path = hdfs.write("/file" + files, SIZE, 1);
-        byte[] bytes = hdfs.read(path);
-        long id = hdfs.blocks(path).get(0).getBlock().getBlockId();
-        FinalizedReplica replica = (FinalizedReplica) dataset.volumeMap.get(hdfs.pool(), id);
-        byte[][] after = {null};
-        Meanwhile meanwhile = new Meanwhile(Math.max(1, files), () -> {
-          after[0] = change.to(hdfs, path, bytes);
-          return null;
-        });
-        TierVolume target = dataset.volumes(isMove ? StorageType.DISK : StorageType.RAM_DISK).get(0);
-        boolean isDone = isMove ? dataset.move(hdfs.pool(), replica, target, Reason.COMMAND, meanwhile)
-            : dataset.copyToRam(hdfs.pool(), replica, target, meanwhile);
-        assertThat(isDone).isFalse();
-        assertThat(meanwhile.files).as("it was changed meanwhile").isLessThanOrEqualTo(0);
-        assertThat(target.getTmpDir(hdfs.pool()).list()).isEmpty();
-        assertThat(target.getReservedForReplicas()).isZero();
-        if (after[0] == null) {
-          assertThat(dataset.volumeMap.get(hdfs.pool(), id)).isNull();
-        } else {
-          assertThat(Arrays.equals(hdfs.read(path), after[0])).isTrue();
-          hdfs.fs.delete(path, false);
-          TierCluster.awaitThat(() -> dataset.volumeMap.size(hdfs.pool()) == 0, () -> path);
-        }
+  private static void during(TierCluster hdfs, Change change) throws Exception {
+    // A copy has one file; of a move the meta file is the second one.
+    for (int files = 0; files <= 2; files++) {
+      boolean isMove = files > 0;
+      Path path = hdfs.write("/file" + files, SIZE, 1);
+      byte[] bytes = hdfs.read(path);
+      long id = hdfs.blocks(path).get(0).getBlock().getBlockId();
+      TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+      FinalizedReplica replica = (FinalizedReplica) dataset.volumeMap.get(hdfs.pool(), id);
+      byte[][] after = {null};
+      Meanwhile meanwhile = new Meanwhile(Math.max(1, files), () -> {
+        after[0] = change.to(hdfs, path, bytes);
+        TierCluster.awaitThat(() -> after[0] != null || dataset.volumeMap.size(hdfs.pool()) == 0, () -> path);
+        return null;
+      });
+      TierVolume target = dataset.volumes(isMove ? StorageType.DISK : StorageType.RAM_DISK).get(0);
+      boolean isDone = isMove ? dataset.move(hdfs.pool(), replica, target, Reason.COMMAND, meanwhile)
+          : dataset.copyToRam(hdfs.pool(), replica, target, meanwhile);
+      assertThat(isDone).isFalse();
+      assertThat(meanwhile.files).as("it was changed meanwhile").isLessThanOrEqualTo(0);
+      assertThat(target.getTmpDir(hdfs.pool()).list()).isEmpty();
+      assertThat(target.getReservedForReplicas()).isZero();
+      if (after[0] == null) {
+        assertThat(dataset.volumeMap.get(hdfs.pool(), id)).isNull();
+      } else {
+        assertThat(Arrays.equals(hdfs.read(path), after[0])).isTrue();
+        hdfs.fs.delete(path, false);
+        TierCluster.awaitThat(() -> dataset.volumeMap.size(hdfs.pool()) == 0, () -> path);
       }
     }
   }
