@@ -16,7 +16,7 @@ spark_paths=('bin/beeline' 'bin/pyspark' 'bin/run-example' 'bin/spark-*' 'sbin/*
 templates_paths=('share/conf-templates/*' libexec/howdah-template)
 batch_paths=('share/slurm-pbs/*')
 # Made anew for each architecture by the component itself; a link that the component makes; for those without packages.
-not_packed=('lib/native/*' 'libexec/native/*' 'conf' 'share/modulefiles/*')
+not_packed=('lib/native/*' 'include/*' 'libexec/native/*' 'conf' 'share/modulefiles/*')
 
 # component_files COMPONENT: its files and links of the tree, which is the working folder, one a line.
 component_files() {

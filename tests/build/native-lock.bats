@@ -7,13 +7,13 @@ setup() {
     CLONE=$BATS_TEST_TMPDIR/clone
     mkdir -p "$CLONE/ci" "$CLONE/build" "$BATS_TEST_TMPDIR/bin"
     cp -r "$ROOT/ci/lib" "$ROOT/ci/native" "$CLONE/ci/"
-    # What is installed: two libraries and a program.
+    # What is installed: libraries, a header and a program.
     cat >"$BATS_TEST_TMPDIR/bin/cmake" <<'SH'
 #!/usr/bin/env bash
 [ "$1" = --install ] || exit 0
 while [ "$1" != --prefix ]; do shift; done
-mkdir -p "$2/lib" "$2/bin"
-touch "$2/lib/libhowdah.so" "$2/lib/libhadoop.so.1.0.0" "$2/bin/program"
+mkdir -p "$2/lib" "$2/bin" "$2/include"
+touch "$2/lib/libhowdah.so" "$2/lib/libhadoop.so.1.0.0" "$2/lib/libhdfs.so" "$2/include/hdfs.h" "$2/bin/program"
 SH
     cat >"$BATS_TEST_TMPDIR/bin/ninja" <<'SH'
 #!/usr/bin/env bash

@@ -18,13 +18,18 @@ mkdir -p "$home/libexec/native" "$home/lib/native" "$prefix"/usr/{bin,share/man/
 cp -R "$build"/tree/{bin,libexec,NOTICE,RELEASE} "$home/"
 ln -s ../lib/howdah/bin/howdah "$prefix/usr/bin/howdah"
 
-# The library is for everybody; its tools, the Java binding and Hadoop's native library are for the tree.
+# The libraries are for everybody; tools, the Java binding and Hadoop's native library are for the tree. libhdfs lies in the tree,
+# as it finds Hadoop there by its own place.
 DESTDIR=$PWD/stage cmake --install "$build/build" >/dev/null
 mkdir -p "$prefix/usr/$libdir"
 mv stage/usr/bin/* "$home/libexec/native/"
-mv stage/usr/"$libdir"/{libhowdah_jni,libhadoop}.so "$home/lib/native/"
+mv stage/usr/"$libdir"/{libhowdah_jni,libhadoop}.so stage/usr/"$libdir"/libhdfs.so* "$home/lib/native/"
 mv stage/usr/"$libdir"/* "$prefix/usr/$libdir/"
+for name in libhdfs.so libhdfs.so.0.0.0; do
+    ln -s "$(realpath -m --relative-to="$prefix/usr/$libdir" "$home/lib/native/libhdfs.so.0.0.0")" "$prefix/usr/$libdir/$name"
+done
 mv stage/usr/include "$prefix/usr/"
+install -D -m 644 "$build/native/hdfs/libhdfs.3" "$prefix/usr/share/man/man3/libhdfs.3"
 rm -rf stage
 
 install -m 644 "$extra/howdah-limits.conf" "$prefix/etc/security/limits.d/howdah.conf"
