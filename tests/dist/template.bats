@@ -103,8 +103,9 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 
 @test "a subcommand of a package that is not installed names the package" {
     copy_of_tree "$BATS_TEST_TMPDIR/tree"
-    rm -f "$BATS_TEST_TMPDIR"/tree/libexec/howdah-{template,pseudo}
+    rm -f "$BATS_TEST_TMPDIR"/tree/libexec/howdah-{template,pseudo,job}
     fails_with 'install the package howdah-conf-templates' "$BATS_TEST_TMPDIR/tree/bin/howdah" template list
     fails_with 'install the package howdah-hadoop-conf-pseudo' "$BATS_TEST_TMPDIR/tree/bin/howdah" pseudo status
+    fails_with 'install the package howdah-slurm-pbs' "$BATS_TEST_TMPDIR/tree/bin/howdah" job env
     fails_with "no subcommand 'nonsense'" "$BATS_TEST_TMPDIR/tree/bin/howdah" nonsense
 }

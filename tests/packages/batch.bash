@@ -29,6 +29,13 @@ in_room() {
         SLURM_CONF="$ROOM/slurm.conf" JAVA_HOME="$JAVA_HOME" HOWDAH_HOME="$TREE" HOWDAH_JOB_LOCAL="$ROOM/local" "$@"
 }
 
+# on_node N COMMAND...: on one of the nodes, by its number.
+on_node() {
+    local node=$1
+    shift
+    nsenter --target "$(cat "$ROOM/pid")" --mount --pid nsenter --target "$(cat "$ROOM/n$node.pid")" --mount --net --uts "$@"
+}
+
 close_room() {
     local holder=none # where it was never opened
     [ ! -e "$ROOM/holder" ] || holder=$(cat "$ROOM/holder")

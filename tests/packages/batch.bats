@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# A cluster inside a job: a real Slurm on three nodes with names and addresses of their own; for PBS a stand-in for qsub
-# and real ssh to the same nodes.
+# A cluster inside a job: a real Slurm on three nodes with names and addresses of their own; for PBS stand-ins for qsub and
+# pbs_tmrsh and real ssh to the same nodes.
 
 setup_file() {
     . "$HOWDAH_ROOT/tests/packages/batch.bash"
@@ -13,6 +13,12 @@ setup_file() {
     open_room "$ROOM" "$SSHD"
     mkdir -p "$ROOM/jobs" "$ROOM/local"
     for _ in 1 2 3; do echo "camel howdah camel"; done >"$ROOM/jobs/words"
+    # Words and no input, as pbs_tmrsh has it.
+    mkdir "$ROOM/bin" "$ROOM/ram"
+    # shellcheck disable=SC2016 # of the stand-in
+    printf '#!/bin/bash\nn=$1; shift; exec nsenter --target "$(cat %q/"$n".pid)" --net --uts --mount env -i PATH=/usr/bin:/bin HOME=%q USER=root "$@" </dev/null\n' \
+        "$ROOM" "$ROOM" >"$ROOM/bin/pbs_tmrsh"
+    chmod +x "$ROOM/bin/pbs_tmrsh"
     # PBS starts a job in the home folder.
     printf 'cd %q && WORDCOUNT_OPTIONS=-Dmapreduce.job.ubertask.enable=true && . ./job.sh\n' "$ROOM/jobs" >"$ROOM/jobs/pbs.sh"
     cat >"$ROOM/jobs/job.sh" <<'SH'
@@ -32,6 +38,17 @@ setup() {
     export IN=$ROOM/jobs
 }
 
+# What tests change on the nodes.
+teardown() {
+    local i
+    [ -z "$REASON" ] || return 0
+    on_node 2 umount -q "$ROOM/local" || true
+    for i in 1 2 3; do
+        cat "$ROOM/hosts" >"$ROOM/hosts-n$i"
+        on_node "$i" umount -q "$ROOM/ram" || true
+    done
+}
+
 # nothing_left: no daemon, no folder of data on any node.
 nothing_left() {
     run in_room pgrep -x java
@@ -39,32 +56,66 @@ nothing_left() {
     [ -z "$(ls -A "$ROOM/local")" ]
 }
 
-@test "Slurm: WordCount on three nodes, RPC over the engine or sockets as it can" {
-    run in_room sbatch --wait -N 3 -o out.%j "$TREE/share/slurm-pbs/howdah.sbatch" -D dfs.replication=2 bash job.sh
+# words_counted: what job.sh leaves.
+words_counted() {
+    [ "$(xargs <"$ROOM/jobs/counts")" = 'camel 6 howdah 3' ]
+    [ "$(xargs <"$ROOM/jobs/nodes")" = "$1" ]
+    rm "$ROOM"/jobs/{counts,nodes}
+}
+
+# wait_for_line FILE TEXT JOB: until the output of a job of Slurm has it; fails if the job ends without.
+wait_for_line() {
+    until grep -q "$2" "$1" 2>/dev/null; do
+        if [ -z "$(in_room squeue -h -j "$3" -o %T)" ] && ! grep -q "$2" "$1"; then cat "$1"; return 1; fi
+        sleep 1
+    done
+}
+
+# job_gone JOB
+job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
+
+@test "Slurm: WordCount on three nodes, submitted from a job, with a first node that has 127.0.1.1 for its own name" {
+    sed 's/^10.*\bn1$/127.0.1.1 n1/' "$ROOM/hosts" >"$ROOM/hosts-n1"
+    # What an outer job leaves in the environment; srun takes each for an option.
+    run in_room env SLURM_MEM_PER_CPU=1 SLURM_MEM_PER_NODE=1 SLURM_GPUS=4 SLURM_GRES=gpu:1 SLURM_CPU_BIND=cores SLURM_THREADS_PER_CORE=9 \
+        SLURM_EXCLUSIVE=1 SLURM_CONSTRAINT=none SLURM_NTASKS=9 SLURM_NTASKS_PER_NODE=9 SLURM_EXPORT_ENV=NONE SLURM_DISTRIBUTION=plane=9 \
+        SRUN_CPUS_PER_TASK=9 SLURM_CPUS_PER_TASK=9 SLURM_PARTITION=none SLURM_RESERVATION=none \
+        HOWDAH_JOB_PRICE=3600 sbatch --wait -N 3 -o out.%j "$TREE/share/slurm-pbs/howdah.sbatch" --in words=/in/given --out /user/root/counts=taken \
+        bash -c '. ./job.sh && hdfs dfs -cat /in/given >given'
     cat "$ROOM"/jobs/out.*
     [ "$status" -eq 0 ]
-    [ "$(xargs <"$ROOM/jobs/counts")" = 'camel 6 howdah 3' ]
     # The first node has the masters, the others the data; each is known by its own name.
-    [ "$(xargs <"$ROOM/jobs/nodes")" = 'Hostname: n2 Hostname: n3' ]
+    words_counted 'Hostname: n2 Hostname: n3'
+    cmp "$ROOM/jobs/given" "$ROOM/jobs/words"
+    [ "$(cat "$ROOM"/jobs/taken/part-* | xargs)" = 'camel 6 howdah 3' ]
+    # What it has used, by transport and in all.
+    grep -qE '^howdah job: HDFS writes +[a-z]+ +[1-9]' "$ROOM"/jobs/out.*
+    grep -qE '^howdah job: [0-9]+ node-seconds \(3 nodes, [0-9]+ s\), [1-9][0-9]* processor-seconds, price [1-9]' "$ROOM"/jobs/out.*
     nothing_left
 }
 
-@test "Slurm: one node does it all, and the job fails as its command does" {
-    run in_room sbatch --wait -N 1 -o one.%j "$TREE/share/slurm-pbs/howdah.sbatch" bash -c 'hdfs dfs -ls /user && exit 7'
+@test "Slurm: one node does it all with what the job has of it, without an environment, and the job fails as its command does" {
+    # shellcheck disable=SC2016 # of the job
+    run in_room env HOWDAH_JOB_CORES=1 sbatch --wait --export=HOWDAH_HOME,JAVA_HOME,HOWDAH_JOB_LOCAL,HOWDAH_JOB_CORES,SLURM_CONF --mem=3000 -N 1 -o one.%j \
+        "$TREE/share/slurm-pbs/howdah.sbatch" bash -c 'hdfs dfs -ls /user; hdfs dfs -touchz x; hdfs dfs -appendToFile job.sh x && hdfs dfs -stat %r/%b x
+            exec 3<>/dev/tcp/n1/8088; printf "GET /ws/v1/cluster/metrics HTTP/1.0\r\n\r\n" >&3; cat <&3; exit 7'
+    cat "$ROOM"/jobs/one.*
     [ "$status" -eq 7 ]
     grep -q /user/root "$ROOM"/jobs/one.*
+    # As many replicas as DataNodes, so that an append works.
+    grep -qx "1/$(wc -c <"$ROOM/jobs/job.sh")" "$ROOM"/jobs/one.*
+    grep -qE '^howdah job: n1 +3000 +1 ' "$ROOM"/jobs/one.*
+    grep -q '"totalVirtualCores":1,' "$ROOM"/jobs/one.*
+    [ "$(grep -o '"totalMB":[0-9]*' "$ROOM"/jobs/one.* | cut -d: -f2)" -lt 2000 ]
     nothing_left
 }
 
 @test "Slurm: a cancelled job stops its daemons and takes its data away" {
     local job
     job=$(in_room sbatch --parsable -N 2 -o cancelled.%j "$TREE/share/slurm-pbs/howdah.sbatch" sleep 600)
-    until grep -q 'nodes in' "$ROOM/jobs/cancelled.$job" 2>/dev/null; do
-        [ "$(in_room squeue -h -j "$job" -o %T)" != '' ]
-        sleep 1
-    done
+    wait_for_line "$ROOM/jobs/cancelled.$job" 'nodes in' "$job"
     in_room scancel "$job"
-    while [ -n "$(in_room squeue -h -j "$job")" ]; do sleep 0.5; done
+    job_gone "$job"
     nothing_left
 }
 
@@ -73,7 +124,7 @@ nothing_left() {
     job=$(in_room sbatch --hold --parsable -N 2 -o disk.%j "$TREE/share/slurm-pbs/howdah.sbatch" true)
     touch "$ROOM/local/howdah-$job-1"
     in_room scontrol release "$job"
-    while [ -n "$(in_room squeue -h -j "$job")" ]; do sleep 0.5; done
+    job_gone "$job"
     cat "$ROOM/jobs/disk.$job"
     grep -q "n2: the folder $ROOM/local/howdah-$job-1 cannot be made" "$ROOM/jobs/disk.$job"
     grep -q "howdah job: error: a node could not start its daemons" "$ROOM/jobs/disk.$job"
@@ -94,18 +145,68 @@ nothing_left() {
     run in_room sbatch --wait -N 1 -o mistake.%j "$TREE/share/slurm-pbs/howdah.sbatch" --template none true
     [ "$status" -eq 1 ]
     grep -q "no template 'none'" "$ROOM"/jobs/mistake.*
+    run in_room "$TREE/bin/howdah" job start
+    [ "$status" -eq 1 ]
+    [[ $output == *'this is no job of Slurm or PBS'* ]]
     nothing_left
 }
 
-@test "PBS: WordCount on two nodes over ssh" {
+@test "PBS: WordCount on two nodes over ssh, in a job of an array" {
     [ -z "$WITHOUT_SSH" ] || skip "$WITHOUT_SSH"
     local ssh="ssh -o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o LogLevel=ERROR -i $ROOM/user_key"
-    rm -rf "$ROOM"/jobs/{counts,nodes}
-    run in_room env ROOM="$ROOM" "$HOWDAH_ROOT/tests/packages/qsub" -l select=2:ncpus=2 \
+    run in_room env ROOM="$ROOM" "$HOWDAH_ROOT/tests/packages/qsub" -l select=2:ncpus=2 -J 3-4 \
         -v "HOWDAH_HOME=$TREE,HOWDAH_JOB_RSH=$ssh,HOWDAH_JOB=--all-work bash $ROOM/jobs/pbs.sh" "$TREE/share/slurm-pbs/howdah.pbs"
     echo "$output"
     [ "$status" -eq 0 ]
-    [ "$(xargs <"$ROOM/jobs/counts")" = 'camel 6 howdah 3' ]
-    [ "$(xargs <"$ROOM/jobs/nodes")" = 'Hostname: n1 Hostname: n2' ]
+    [ -d "$ROOM/jobs/howdah-job-42_3_.head" ]
+    words_counted 'Hostname: n1 Hostname: n2'
     nothing_left
+}
+
+@test "PBS: SparkPi on Spark's own daemons of two nodes, started by pbs_tmrsh" {
+    run in_room env ROOM="$ROOM" "$HOWDAH_ROOT/tests/packages/qsub" -l select=2:ncpus=2 \
+        -v "HOWDAH_HOME=$TREE,HOWDAH_JOB_RSH=$ROOM/bin/pbs_tmrsh" -- "$TREE/share/slurm-pbs/howdah.pbs" --mode spark-standalone --all-work \
+        -D spark.app.name=pie run-example SparkPi 10
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *'Pi is roughly 3.1'* ]]
+    # Each node's worker had an executor.
+    [ "$(grep -l 'Asked to launch executor' "$ROOM"/jobs/howdah-job-42.head/logs/spark-*-worker-*.log | wc -l)" -eq 2 ]
+    nothing_left
+}
+
+@test "an interactive job in the mode HHH: replicas in RAM, on SSD and on disk, with HiBD's variables and its file of settings" {
+    local i
+    mkdir -p "$ROOM/ssd" "$ROOM/disk"
+    for i in 1 2; do on_node "$i" mount -t tmpfs -o size=2g tmpfs "$ROOM/ram"; done
+    sed 's/^10.*\bn2$/127.0.1.1 n2/' "$ROOM/hosts" >"$ROOM/hosts-n2"
+    printf 'H\tdfs.blocksize\t1048576\nC\tfs.trash.interval\t7\n' >"$ROOM/jobs/settings"
+    cat >"$ROOM/jobs/interactive.sh" <<'SH'
+set -e
+PATH=$HOWDAH_HOME/bin:$PATH
+howdah job start --mode hhh --all-work --settings settings
+eval "$(howdah job env)"
+head -c 3000000 /dev/urandom >random
+hdfs dfs -put random random
+howdah blocks --json random
+hdfs getconf -confKey fs.trash.interval
+echo "folder $HADOOP_CONF_DIR"
+if howdah job start; then exit 9; fi
+howdah job stop
+if howdah job env; then exit 8; fi
+howdah job stop
+SH
+    run in_room env RAMDISK_PATH="$ROOM/ram" SSD_PATH="$ROOM/ssd" HDD_PATH="$ROOM/disk" LUSTRE_PATH="$ROOM" salloc -N 2 bash interactive.sh
+    echo "$output"
+    [ "$status" -eq 0 ]
+    # Three blocks of two replicas, one of each in RAM, the other not.
+    [ "$(grep -o '"type": *"RAM_DISK"' <<<"$output" | wc -l)" -eq 3 ]
+    [ "$(grep -oE '"type": *"(SSD|DISK)"' <<<"$output" | wc -l)" -eq 3 ]
+    grep -qE '^howdah job: n2 .* RAM [0-9]+,SSD [0-9]+,disk [0-9]+ ' <<<"$output"
+    grep -q '^howdah job: on n2: warning: this node knows its own name as a loopback address' <<<"$output"
+    grep -qx 7 <<<"$output"
+    grep -q "^folder $ROOM/howdah-job-" <<<"$output"
+    [[ $output == *'this job has a cluster'*'node-seconds'*'this job has no cluster'*'there is no cluster to stop'* ]]
+    nothing_left
+    for i in 1 2; do [ -z "$(on_node "$i" find "$ROOM/ram" "$ROOM/ssd" "$ROOM/disk" -name 'howdah*')" ]; done
 }

@@ -12,4 +12,4 @@ for option in "$@"; do
 done
 
 mkdir -p "$prefix/usr/lib/howdah"
-cp -R "$build"/share "$prefix/usr/lib/howdah/"
+cp -R "$build"/share "$build"/libexec "$prefix/usr/lib/howdah/"

@@ -1,0 +1,159 @@
+# shellcheck shell=bash
+# A job's cluster: its configuration, and what its daemons say over HTTP. Sourced by job.sh, which has fail.
+# shellcheck disable=SC2153,SC2154 # upper case: set by job.sh; lower case: by a node's file in run/
+
+# site_file FILE NAME VALUE...: a site file with these properties.
+site_file() {
+    local file=$1 value
+    shift
+    {
+        echo '<configuration>'
+        while [ $# -gt 0 ]; do
+            value=$2
+            if [[ $value == *[\&\<\>]* ]]; then value=$(sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's/>/\&gt;/g' <<<"$value"); fi
+            printf '<property><name>%s</name><value>%s</value></property>\n' "$1" "$value"
+            shift 2
+        done
+        echo '</configuration>'
+    } >"$file"
+}
+
+# write_template FOLDER: what follows from the allocation. howdah.* are properties that node.sh gives each daemon. Daemons listen
+# on all addresses: a node may have several names and addresses.
+# shellcheck disable=SC2016 # Hadoop's variables
+write_template() {
+    local task master tiers=()
+    [ "$MODE" != hhh ] || tiers=(dfs.rdma.memory.capacity '${howdah.ram}')
+    mkdir "$1"
+    site_file "$1/hdfs-site.xml" dfs.namenode.http-address "$MASTER:50070" dfs.namenode.rpc-bind-host 0.0.0.0 \
+        dfs.namenode.http-bind-host 0.0.0.0 dfs.namenode.datanode.registration.ip-hostname-check false \
+        dfs.datanode.du.reserved '${howdah.reserved}' dfs.datanode.data.dir '${howdah.data}' \
+        ${tiers[@]+"${tiers[@]}"} dfs.namenode.safemode.extension 0
+    site_file "$1/yarn-site.xml" yarn.resourcemanager.webapp.address "$MASTER:8088" yarn.resourcemanager.bind-host 0.0.0.0 \
+        yarn.nodemanager.bind-host 0.0.0.0 yarn.nodemanager.resource.memory-mb '${howdah.memory}' \
+        yarn.nodemanager.resource.cpu-vcores '${howdah.cores}' yarn.scheduler.minimum-allocation-mb 128 \
+        yarn.scheduler.maximum-allocation-mb 1048576 yarn.scheduler.maximum-allocation-vcores 1024 \
+        yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms 0 \
+        yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage 99 \
+        yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb 256
+    # As many tasks as cores, by what this node would have if it worked.
+    plan_node "$(node_memory "${MEMORY[0]}")" 0 2 0 "$(ram_space)"
+    task=$(between 512 $((CONTAINERS / $(node_cores "${CORES[0]}"))) 4096)
+    master=$(between 512 "$task" 1536)
+    site_file "$1/mapred-site.xml" mapreduce.map.memory.mb "$task" mapreduce.map.java.opts "-Xmx$((task * 4 / 5))m" \
+        mapreduce.reduce.memory.mb "$task" mapreduce.reduce.java.opts "-Xmx$((task * 4 / 5))m" \
+        yarn.app.mapreduce.am.resource.mb "$master" yarn.app.mapreduce.am.command-opts "-Xmx$((master * 4 / 5))m"
+}
+
+# configured FILE NAME: of the job's configuration.
+configured() {
+    (
+        # shellcheck source=dist/libexec/hadoop.sh
+        . "$HOWDAH_HOME/libexec/hadoop.sh"
+        HADOOP_CONF_DIR=$JOB/conf
+        site_value "$@"
+    )
+}
+
+# find_pages: NAMENODE and RESOURCEMANAGER, host and port that answer HTTP.
+find_pages() {
+    [[ $(configured hdfs-site.xml dfs.http.policy) != HTTPS_ONLY && $(configured yarn-site.xml yarn.http.policy) != HTTPS_ONLY ]] ||
+        fail "the daemons of a job are asked over HTTP, which HTTPS_ONLY forbids" "leave dfs.http.policy and yarn.http.policy as they are"
+    NAMENODE=$(configured hdfs-site.xml dfs.namenode.http-address)
+    RESOURCEMANAGER=$(configured yarn-site.xml yarn.resourcemanager.webapp.address)
+    NAMENODE=$MASTER:${NAMENODE##*:} RESOURCEMANAGER=$MASTER:${RESOURCEMANAGER##*:}
+}
+
+# http METHOD HOST:PORT PATH: the answer's body; fails unless it is 200 and comes within five seconds. Without another program,
+# which a node may lack, and without a JVM, which takes seconds to start.
+http() {
+    local answer
+    # shellcheck disable=SC2016 # of the other shell
+    answer=$(timeout 5 "$BASH" -c 'exec 3<>"/dev/tcp/${2%:*}/${2##*:}" &&
+        printf "%s %s HTTP/1.0\r\nHost: %s\r\nContent-Length: 0\r\n\r\n" "$1" "$3" "$2" >&3 && tr -d "\0\r" <&3' http "$@" 2>/dev/null) || return 1
+    [[ $answer == 'HTTP/1.'?' 200 '* ]] || return 1
+    printf '%s\n' "${answer#*$'\n\n'}"
+}
+
+# live_datanodes: their host names, a line each; fails while the NameNode does not answer or is in safe mode.
+live_datanodes() {
+    local bean
+    bean=$(http GET "$NAMENODE" '/jmx?qry=Hadoop:service=NameNode,name=NameNodeInfo') || return 1
+    grep -q '"Safemode" : ""' <<<"$bean" || return 1
+    grep '"LiveNodes"' <<<"$bean" | grep -oE '\\"[^"\\]+\\":\{\\"infoAddr' | sed -e 's/^\\"//' -e 's/:[0-9]*\\".*//' -e 's/\\".*//' || true
+}
+
+# node_managers: name, state and health of each, a line each.
+node_managers() {
+    local bean
+    bean=$(http GET "$RESOURCEMANAGER" '/jmx?qry=Hadoop:service=ResourceManager,name=RMNMInfo') || return 1
+    grep '"LiveNodeManagers"' <<<"$bean" | sed -e 's/},{/}\n{/g' -e 's/\\//g' |
+        sed -n 's/.*"HostName":"\([^"]*\)".*"State":"\([^"]*\)".*"HealthReport":"\([^"]*\)".*/\1 \2 \3/p'
+}
+
+hdfs_ready() {
+    local names
+    names=$(live_datanodes) && [ "$(grep -c . <<<"$names")" -ge "$WORKERS" ]
+}
+
+# tasks_ready: YARN, or in the mode spark-standalone Spark's own master and workers.
+tasks_ready() { if [ "$MODE" = spark-standalone ]; then spark_ready; else yarn_ready; fi; }
+
+yarn_ready() {
+    local nodes
+    nodes=$(node_managers) && [ "$(grep -c ' RUNNING ' <<<"$nodes ")" -ge "$WORKERS" ]
+}
+
+# make_folders: /tmp and the user's own in HDFS.
+make_folders() {
+    local user
+    user=$(id -un)
+    http PUT "$NAMENODE" "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=$user" >/dev/null &&
+        http PUT "$NAMENODE" "/webhdfs/v1/user/$user?op=MKDIRS&user.name=$user" >/dev/null
+}
+
+# node_name INDEX: the host name of a node, if that has said it, else the batch system's name.
+node_name() {
+    local name=${HOSTS[$1]}
+    # shellcheck source=/dev/null
+    [ ! -r "$JOB/run/node-$1" ] || . "$JOB/run/node-$1"
+    printf '%s\n' "$name"
+}
+
+# missing_daemons: each daemon that is not there yet, with the last error of its log.
+missing_daemons() {
+    local index live tasks scheduler=resourcemanager worker=nodemanager name address containers first
+    live=$(live_datanodes) || live=-
+    if [ "$MODE" = spark-standalone ]; then
+        scheduler=master worker=worker
+        tasks=$(spark_workers) || tasks=-
+    else
+        tasks=$(node_managers) || tasks=-
+    fi
+    first=$(node_name 0)
+    [ "$live" != - ] || printf '  namenode on %s: %s\n' "$first" "$(reason "$JOB/logs" namenode "$first")"
+    [ "$tasks" != - ] || printf '  %s on %s: %s\n' "$scheduler" "$first" "$(reason "$JOB/logs" "$scheduler" "$first")"
+    for index in "${!HOSTS[@]}"; do
+        name='' address=''
+        # shellcheck source=/dev/null
+        [ ! -r "$JOB/run/node-$index" ] || . "$JOB/run/node-$index"
+        if [ -z "$name" ]; then printf '  %s: the node has not started yet: see %s/logs\n' "${HOSTS[index]}" "$JOB"; continue; fi
+        [ "$containers" -gt 0 ] || continue
+        if [ "$live" != - ] && ! grep -qE "^$name(\.|$)" <<<"$live"; then
+            printf '  datanode on %s: %s\n' "$name" "$(reason "$JOB/logs" datanode "$name")"
+        fi
+        [ "$tasks" != - ] || continue
+        grep -qE "^($name(\.[^ ]*)?|$address) (RUNNING|ALIVE)( |$)" <<<"$tasks" || missing_worker "$worker" "$name" "$tasks"
+    done
+}
+
+# missing_worker DAEMON NAME STATES: an unhealthy NodeManager has told the ResourceManager why.
+missing_worker() {
+    local health
+    health=$(grep -E "^$2(\.[^ ]*)? UNHEALTHY" <<<"$3" | cut -d' ' -f3-) || true
+    if [ -n "$health" ]; then
+        printf '  %s on %s: %s -> %s\n' "$1" "$2" "$health" "$(remedy "$health" || echo 'see its log')"
+    else
+        printf '  %s on %s: %s\n' "$1" "$2" "$(reason "$JOB/logs" "$1" "$2")"
+    fi
+}

@@ -1,0 +1,68 @@
+# shellcheck shell=bash
+# Spark in a job: its configuration, executors by what the nodes have, its own master and workers. Sourced by job.sh, which has fail.
+# shellcheck disable=SC2034,SC2153,SC2154 # upper case: set by job.sh; lower case: by a node's file in run/
+
+# write_spark_configuration FOLDER: the default one, with this cluster as master.
+write_spark_configuration() {
+    cp -RL "$HOWDAH_HOME/etc/spark" "$1"
+    chmod -R u+w "$1"
+    {
+        echo
+        if [ "$MODE" = spark-standalone ]; then echo "spark.master spark://$MASTER:7077"; else echo 'spark.master yarn'; fi
+        # The tree is in one place on all nodes.
+        [[ $HOWDAH_HOME == *[[:blank:]]* ]] || echo "spark.yarn.jars local:$HOWDAH_HOME/jars/*"
+    } >>"$1/spark-defaults.conf"
+}
+
+# size_executors MEMORY CORES: EXECUTORS of a node, with EXECUTOR_CORES and EXECUTOR_HEAP (MB). Several small ones have shorter
+# collections of garbage than a large one: five cores at most. Spark takes a tenth, at least 384 MB, beside the heap.
+size_executors() {
+    local each
+    EXECUTORS=$((($2 + 4) / 5))
+    while :; do
+        each=$(($1 / EXECUTORS))
+        EXECUTOR_HEAP=$(between 0 $((each * 10 / 11)) $((each - 384)))
+        if [ "$EXECUTOR_HEAP" -ge 1024 ] || [ "$EXECUTORS" -eq 1 ]; then break; fi
+        EXECUTORS=$((EXECUTORS - 1))
+    done
+    EXECUTOR_HEAP=$(between 512 "$EXECUTOR_HEAP" 31000) # with more, references are twice as long
+    EXECUTOR_CORES=$(between 1 $(($2 / EXECUTORS)) "$2")
+}
+
+# write_executors FILE: by the smallest node that works; on YARN beside an ApplicationMaster.
+write_executors() {
+    local i least fewest
+    for i in "${!HOSTS[@]}"; do working_share "$JOB/run/node-$i"; done >"$JOB/run/shares"
+    least=$(sort -n "$JOB/run/shares" | awk 'NR == 1 { print $1 }')
+    fewest=$(sort -n -k 2 "$JOB/run/shares" | awk 'NR == 1 { print $2 }')
+    if [ "$MODE" != spark-standalone ]; then
+        [ "$least" -ge 1792 ] || echo "howdah job: warning: $least MB for tasks on a node are too few for Spark on YARN, which wants 1792" >&2
+        least=$(between 0 $((least - 896)) "$least")
+    fi
+    size_executors "$least" "$fewest"
+    {
+        printf 'spark.executor.cores %d\nspark.executor.memory %dm\n' "$EXECUTOR_CORES" "$EXECUTOR_HEAP"
+        [ "$MODE" = spark-standalone ] || printf 'spark.executor.instances %d\n' $((EXECUTORS * WORKERS))
+        printf 'spark.driver.memory %dm\n' "$(between 512 "$COMMAND_HEAP" 31000)"
+        if [ ${#SPARK_PROPERTIES[@]} -gt 0 ]; then printf '%s\n' "${SPARK_PROPERTIES[@]}"; fi
+    } >>"$1"
+}
+
+# working_share FILE: MB for tasks and cores of the node that wrote this file of run/; nothing where it has masters only.
+working_share() (
+    # shellcheck source=/dev/null
+    . "$1"
+    [ "$containers" -eq 0 ] || echo "$containers $cores"
+)
+
+# spark_workers: host and state of each worker, a line each; fails while the master does not answer.
+spark_workers() {
+    local page
+    page=$(http GET "$MASTER:8080" /json/) || return 1
+    tr -d '\n' <<<"$page" | tr '{' '\n' | sed -n 's/.*"host" *: *"\([^"]*\)".*"webuiaddress".*"state" *: *"\([A-Z]*\)".*/\1 \2/p'
+}
+
+spark_ready() {
+    local workers
+    workers=$(spark_workers) && [ "$(grep -c ' ALIVE$' <<<"$workers")" -ge "$WORKERS" ]
+}

@@ -1,0 +1,229 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016 # expanded by another shell
+# What the scripts for jobs of Slurm and PBS work out before a daemon runs. Whole jobs: tests/packages/batch.bats.
+
+bats_require_minimum_version 1.5.0
+
+load tree
+
+setup_file() { find_built_tree; }
+
+setup() { ROOM=$BATS_TEST_TMPDIR; }
+
+# with_job BASH-TEXT: runs it where job.sh has been read, as a job of Slurm with stand-ins for its commands.
+with_job() {
+    mkdir -p "$ROOM/bin" "$ROOM/local"
+    printf '#!/usr/bin/env bash\ncase "$1 $2" in "show hostnames") tr , "\\n" <<<"$3" ;; "show job") echo "${SCONTROL_JOB:-}" ;; *) exit 1 ;; esac\n' >"$ROOM/bin/scontrol"
+    chmod +x "$ROOM/bin/scontrol"
+    env PATH="$ROOM/bin:$PATH" HOWDAH_JOB_LOCAL="${HOWDAH_JOB_LOCAL-$ROOM/local}" bash -c '
+        . "$1/share/slurm-pbs/job.sh"
+        HOWDAH_HOME=$1 MODE=plain RAM="" SSD="" HDD="" SHARED="" ALL_WORK="" SUBMITTED=/submitted
+        CORE_SITE=() HDFS_SITE=() MAPRED_SITE=() YARN_SITE=() SPARK_PROPERTIES=()
+        eval "$2"' job "$TREE" "$1"
+}
+
+@test "the allocation: nodes, memory and processors of Slurm, whatever other jobs' variables say" {
+    export SLURM_JOB_NODELIST=n1,n2,n3 SLURM_JOB_ID=7 SLURM_JOB_CPUS_PER_NODE='4(x2),8' SLURM_MEM_PER_CPU=9 SLURM_MEM_PER_NODE=9
+    local show='find_allocation slurm; choose_sizes; echo "$JOB_ID ${HOSTS[*]} ${CORES[*]} ${MEMORY[*]}"'
+    SCONTROL_JOB='   MinCPUsNode=1 MinMemoryNode=3000M MinTmpDiskNode=0' run -0 with_job "$show"
+    [ "$output" = '7 n1 n2 n3 4 4 8 3000 3000 3000' ]
+    SCONTROL_JOB='MinMemoryCPU=1.50G' run -0 with_job "$show"
+    [ "$output" = '7 n1 n2 n3 4 4 8 6144 6144 12288' ]
+    SCONTROL_JOB='MinMemoryNode=0' run -0 with_job "$show"
+    [ "$output" = '7 n1 n2 n3 4 4 8 0 0 0' ]
+    HOWDAH_JOB_MEMORY=100 HOWDAH_JOB_CORES=3 run -0 with_job "$show"
+    [ "$output" = '7 n1 n2 n3 3 3 3 100 100 100' ]
+    HOWDAH_JOB_MEMORY=4G fails_with 'HOWDAH_JOB_MEMORY=4G is not a number' with_job "$show"
+}
+
+@test "the allocation: nodes of PBS, and an array's id that makes a folder's name" {
+    printf 'n1\nn1\n\nn2\n' >"$ROOM/nodes"
+    PBS_NODEFILE=$ROOM/nodes PBS_JOBID='42[3].head' NCPUS=6 run -0 with_job 'find_allocation pbs; echo "$JOB_ID ${HOSTS[*]} ${CORES[*]}"'
+    [ "$output" = '42_3_.head n1 n2 6 6' ]
+}
+
+@test "limits of cgroups count, of both versions, and of the groups above" {
+    mkdir -p "$ROOM"/v2/job/step "$ROOM"/v1/memory/job "$ROOM"/v1/cpu,cpuacct/job
+    echo max >"$ROOM/v2/job/step/memory.max"
+    echo 1073741824 >"$ROOM/v2/job/memory.max"
+    echo '100000 100000' >"$ROOM/v2/job/cpu.max"
+    echo 0::/job/step >"$ROOM/groups2"
+    run -0 with_job "node_memory 0 $ROOM/groups2 $ROOM/v2; node_memory 512 $ROOM/groups2 $ROOM/v2; node_cores 0 $ROOM/groups2 $ROOM/v2"
+    [ "$(xargs <<<"$output")" = '1024 512 1' ]
+    echo 2147483648 >"$ROOM/v1/memory/job/memory.limit_in_bytes"
+    echo 50000 >"$ROOM/v1/cpu,cpuacct/job/cpu.cfs_quota_us"
+    printf '5:memory:/job\n4:cpu,cpuacct:/job\n' >"$ROOM/groups1"
+    run -0 with_job "node_memory 0 $ROOM/groups1 $ROOM/v1; node_cores 0 $ROOM/groups1 $ROOM/v1"
+    [ "$(xargs <<<"$output")" = '2048 1' ]
+}
+
+@test "names that would become other folders, hosts or options are refused" {
+    local name
+    for name in 'a b' a,b a%b 'a#b' 'a;b' a:b relative; do
+        [ "$name" = relative ] || name=/tmp/$name
+        HOWDAH_JOB_LOCAL=$name fails_with "the folder for data, $name, has a character" with_job 'HOSTS=(n1); check_names'
+    done
+    fails_with 'cannot be in /x/a:b, whose name' with_job 'HOSTS=(n1); SUBMITTED=/x/a:b; check_names'
+    fails_with 'the node n_2 has a name' with_job 'HOSTS=(n1 n_2); check_names'
+    run -0 with_job 'HOSTS=(n1 n2.site.org 10.0.0.1); SUBMITTED="/x/a b%"; check_names'
+}
+
+@test "a mode that is not there is refused by its name, as are folders that are of no use" {
+    local mode
+    for mode in hhh-m hhh-l hhh-l-bb lustre-local lustre-only; do
+        fails_with "the mode $mode is not in this release" with_job "MODE=$mode; choose_mode"
+    done
+    fails_with 'the mode fast is not known' with_job 'MODE=fast; choose_mode'
+    fails_with 'add --mode hhh' with_job 'RAM=/dev/shm; choose_mode'
+    fails_with '--ssd /a b has a character' with_job 'SSD="/a b"; choose_mode'
+    fails_with '--hdd /a,b has a character' with_job 'HDD=/a,b; choose_mode'
+    fails_with "--shared $ROOM/none is not a folder" with_job "SHARED=$ROOM/none; choose_mode"
+}
+
+@test "HiBD's variables name the folders, options go before them" {
+    export RAMDISK_PATH=/r SSD_PATH=/s HDD_PATH=/h1,/h2 LUSTRE_PATH=$ROOM
+    run -0 with_job 'MODE=hhh SSD=/mine; choose_mode; echo "$RAM $SSD $HDD $SHARED"'
+    [ "$output" = "/r /mine /h1,/h2 $ROOM" ]
+    run -0 with_job 'choose_mode; echo "$RAM $SSD"' # a site may set them for all
+    [ "$output" = ' /s' ]
+}
+
+@test "HiBD's file of settings becomes site files" {
+    printf '# comment\n\nC\tfs.trash.interval\t10\nH dfs.blocksize 1m\r\nM a.b  one  <two>&\nH dfs.memory.storage /r\nY yarn.x y' >"$ROOM/settings"
+    run -0 with_job "read_settings $ROOM/settings; write_settings $ROOM/site; echo \"\$RAM\""
+    [ "$output" = /r ]
+    value() { xmllint --xpath "string(//property[name='$2']/value)" "$ROOM/site/$1-site.xml"; }
+    [ "$(value core fs.trash.interval) $(value hdfs dfs.blocksize) $(value mapred a.b) $(value yarn yarn.x)" = '10 1m one  <two>& y' ]
+    printf 'C a b\nhdfs dfs.blocksize 1m\n' >"$ROOM/settings"
+    fails_with "line 2 of $ROOM/settings is not" with_job "read_settings $ROOM/settings"
+    fails_with "$ROOM/none cannot be read" with_job "read_settings $ROOM/none"
+}
+
+@test "what cannot be copied in or out is named before anything starts" {
+    export SLURM_SUBMIT_DIR=$ROOM
+    touch "$ROOM/there"
+    fails_with '--in there is not SOURCE=/PATH-IN-HDFS' with_job 'INPUTS=(there) OUTPUTS=(); check_staging'
+    fails_with "--in: $ROOM/gone is not there" with_job 'INPUTS=(gone=/x) OUTPUTS=(); check_staging'
+    fails_with '--out there=/x is not /PATH-IN-HDFS=TARGET' with_job 'INPUTS=() OUTPUTS=(there=/x); check_staging'
+    fails_with "--out: $ROOM/there is there already" with_job 'INPUTS=() OUTPUTS=(/x=there); check_staging'
+    fails_with '--out: /proc/none/x cannot be made' with_job 'INPUTS=() OUTPUTS=(/x=/proc/none/x); check_staging'
+    run -0 with_job 'INPUTS=(there=/x/y) OUTPUTS=(/x=new); check_staging'
+}
+
+@test "the price of a job goes by nodes and seconds, its processor time is the sum of all" {
+    mkdir -p "$ROOM/run"
+    printf '0m9.000s 0m9.000s\n1m1.500s 0m2.000s\n' >"$ROOM/run/times-0"
+    printf '0m9.000s 0m9.000s\n0m0.500s 0m1.000s\n' >"$ROOM/run/times-command"
+    HOWDAH_JOB_PRICE=1.8 run -0 with_job "JOB=$ROOM HOSTS=(a b); SECONDS=1000; show_use"
+    [ "$output" = 'howdah job: 2000 node-seconds (2 nodes, 1000 s), 65 processor-seconds, price 1.0000' ]
+    [ "$(cat "$ROOM/use")" = 'nodes=2 seconds=1000 node_seconds=2000 processor_seconds=65' ]
+}
+
+@test "folders are probed: there, to be written, in RAM, on a disk that turns" {
+    run -0 with_job "RAM=/dev/shm,$ROOM SSD=$ROOM/none HDD=/proc; probe_storage"
+    [[ ${lines[0]} == "--ram $ROOM is on "*', not in RAM'* ]]
+    [ "${lines[1]}" = "--ssd $ROOM/none is not a folder of this node" ]
+    [ "${lines[2]}" = '--hdd /proc cannot be written on this node' ]
+    [ "${#lines[@]}" -eq 3 ]
+    [ -z "$(find /dev/shm "$ROOM" -maxdepth 1 -name '.howdah-*')" ]
+    # A partition's file is its disk's.
+    local device
+    device=$(findmnt -n -o MAJ:MIN -T "$ROOM" | tr -d ' ')
+    mkdir -p "$ROOM/disk/part" "$ROOM/disk/queue" "$ROOM/blocks"
+    ln -s ../disk/part "$ROOM/blocks/$device"
+    echo 1 >"$ROOM/disk/queue/rotational"
+    run -0 with_job "rotates $ROOM $ROOM/blocks"
+    echo 0 >"$ROOM/disk/queue/rotational"
+    run -1 with_job "rotates $ROOM $ROOM/blocks"
+}
+
+@test "folders of data: each kind tagged in the mode HHH, all alike without; the job's own where none is named" {
+    local show='index=1 RUN=7 LOCAL=/l; data_folders'
+    run -0 with_job "$show"
+    [ "$output" = file:///l/howdah-7-1/data-hdd ]
+    run -0 with_job "MODE=hhh RAM=/r SSD=/s HDD=/h,/i; $show"
+    [ "$output" = '[RAM_DISK]file:///r/howdah-7-1/data-ram,[SSD]file:///s/howdah-7-1/data-ssd,[DISK]file:///h/howdah-7-1/data-hdd,[DISK]file:///i/howdah-7-1/data-hdd' ]
+    run -0 with_job "SSD=/l HDD=/l; $show"
+    [ "$output" = file:///l/howdah-7-1/data-ssd,file:///l/howdah-7-1/data-hdd ]
+}
+
+@test "memory: daemons, RAM disk and tasks never have more than the node" {
+    run -0 with_job 'for memory in 1500 3000 8000 64000 512000; do for ram in 0 1000 900000; do
+        plan_node $memory 2 2 1 $ram
+        sum=$((2 * (MASTER_HEAP + 160) + 2 * (WORKER_HEAP + 160) + COMMAND_HEAP + 160 + DATA_MEMORY + CONTAINERS))
+        [ $sum -le $memory ] && [ $DATA_MEMORY -le $ram ] || echo "$memory $ram: $sum"
+        [ $memory -le 1500 ] || [ $CONTAINERS -gt 0 ] || echo "$memory $ram: nothing for tasks"
+    done; done'
+    [ -z "$output" ]
+    run -0 with_job 'plan_node "$(least_memory 2 2 1 0)" 2 2 1 0; echo $((CONTAINERS >= 512))'
+    [ "$output" = 1 ]
+}
+
+@test "executors fit their node" {
+    run -0 with_job 'for memory in 512 1500 8000 64000 512000; do for cores in 1 2 5 6 16 80; do
+        size_executors $memory $cores
+        [ $((EXECUTORS * EXECUTOR_CORES)) -le $cores ] && [ $EXECUTOR_HEAP -ge 512 ] && [ $EXECUTOR_HEAP -le 31000 ] || echo "$memory $cores: $EXECUTORS $EXECUTOR_CORES $EXECUTOR_HEAP"
+        over=$((EXECUTOR_HEAP / 10 > 384 ? EXECUTOR_HEAP / 10 : 384))
+        [ $memory -lt 1024 ] || [ $((EXECUTORS * (EXECUTOR_HEAP + over))) -le $memory ] || echo "$memory $cores: too much"
+    done; done; size_executors 64000 16; echo "$EXECUTORS $EXECUTOR_CORES"'
+    [ "$output" = '4 4' ]
+}
+
+@test "executors are as the smallest node that works has them, whatever the order" {
+    local order
+    mkdir -p "$ROOM/run"
+    echo 'memory=24000 cores=2 containers=0' >"$ROOM/run/node-0"
+    for order in '1 2' '2 1'; do
+        echo 'memory=24000 cores=8 containers=20000' >"$ROOM/run/node-${order% *}"
+        echo 'memory=16000 cores=4 containers=11000' >"$ROOM/run/node-${order#* }"
+        rm -f "$ROOM/defaults"
+        run -0 with_job "JOB=$ROOM MODE=spark-standalone HOSTS=(a b c) WORKERS=2 COMMAND_HEAP=700 SPARK_PROPERTIES=('spark.x y'); write_executors $ROOM/defaults"
+        [ "$(xargs <"$ROOM/defaults")" = 'spark.executor.cores 4 spark.executor.memory 10000m spark.driver.memory 700m spark.x y' ]
+    done
+    run -0 with_job "JOB=$ROOM HOSTS=(a b c) WORKERS=2 COMMAND_HEAP=256; write_executors $ROOM/yarn"
+    grep -qx 'spark.executor.instances 2' "$ROOM/yarn"
+    grep -qx 'spark.executor.memory 9185m' "$ROOM/yarn"
+}
+
+@test "the reason of a daemon is its last error with the cause below it, and a remedy where one is known" {
+    mkdir "$ROOM/logs"
+    : >"$ROOM/logs/hadoop-u-datanode-n1.out"
+    printf '%s\n' '2026-01-01 00:00:00 WARN x: odd' '2026-01-01 00:00:01 ERROR x: it failed' 'java.io.IOException: outer' '	at a.b' \
+        'Caused by: java.net.BindException: Address already in use: n1:50010' '2026-01-01 00:00:02 INFO x: bye' >"$ROOM/logs/hadoop-u-datanode-n1.log"
+    run -0 with_job "reason $ROOM/logs datanode n1"
+    [[ $output == '2026-01-01 00:00:01 ERROR x: it failed | Caused by: java.net.BindException'*'port 50010 is held by'* ]]
+    printf '%s\n' 'odd start' 'Error: Could not find or load main class X' >"$ROOM/logs/hadoop-u-namenode-n1.out"
+    run -0 with_job "reason $ROOM/logs namenode n1; echo; reason $ROOM/logs nodemanager n9"
+    [[ ${lines[0]} == 'Error: Could not find or load main class X'* ]]
+    [ "${lines[1]}" = "it has no log in $ROOM/logs" ]
+}
+
+@test "what a killed job left on this node is removed with its processes; what another holds stays" {
+    local left pid
+    mkdir "$ROOM/local"
+    mkfifo "$ROOM/held"
+    # A job that is alive, one whose process is gone, one of another node, and a folder that is not a job's.
+    with_job "claim $ROOM/local/howdah-1-0; read -r _ <>$ROOM/held" 3>&- &
+    until [ -e "$ROOM/local/howdah-1-0/owner" ]; do sleep 0.1; done
+    with_job "claim $ROOM/local/howdah-2-0"
+    with_job "claim $ROOM/local/howdah-3-0; sed -i 's/^[^ ]*/elsewhere/' $ROOM/local/howdah-3-0/owner"
+    mkdir "$ROOM/local/other"
+    bash -c 'read -r _ <>"$0"' "$ROOM/held" "-Dhowdah.local=$ROOM/local/howdah-2-0" 3>&- &
+    left=$!
+    bash -c 'read -r _ <>"$0"' "$ROOM/held" "$ROOM/local/howdah-2-0/data/x" 3>&- &
+    left+=" $!"
+    run -0 with_job "remove_leftovers $ROOM/local"
+    echo "$output"
+    [[ $output == *"removed $ROOM/local/howdah-2-0, which a job that was killed had left" ]]
+    for pid in $left; do while kill -0 "$pid" 2>/dev/null; do sleep 0.1; done; done
+    [ "$(cd "$ROOM/local" && echo *)" = 'howdah-1-0 howdah-3-0 other' ]
+    echo >"$ROOM/held" # the first one's end
+}
+
+@test "PBS: a shell's operators in HOWDAH_JOB are refused, words and quotes are taken" {
+    : >"$ROOM/nodes"
+    export HOWDAH_HOME=$TREE PBS_NODEFILE=$ROOM/nodes PBS_JOBID=1
+    HOWDAH_JOB='bash -c touch x && touch outside' fails_with 'is not a list of words' env -C "$ROOM" bash "$TREE/share/slurm-pbs/howdah.pbs"
+    [ ! -e "$ROOM/outside" ]
+    HOWDAH_JOB='--mode "no such" x' fails_with 'the mode no such is not known' bash "$TREE/share/slurm-pbs/howdah.pbs"
+}
