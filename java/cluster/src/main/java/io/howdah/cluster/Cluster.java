@@ -99,7 +99,8 @@ public final class Cluster {
       }
       dir.writeRecord(spec, ports, id);
       Aliases aliases = new Aliases(tree, dir);
-      SiteDefaults defaults = new SiteDefaults(spec, ports, aliases.tree(), aliases.root());
+      SiteDefaults defaults =
+          new SiteDefaults(spec, ports, new StorageFolders(spec, id), aliases.tree(), aliases.root());
       new SiteWriter(tree, spec, defaults).write(dir.conf());
       new Starter(tree, dir, spec, ports, id, progress, timeoutS).start(missing);
       return missing.size();
@@ -171,6 +172,7 @@ public final class Cluster {
   public void discardData() {
     try {
       ClusterDir.delete(dir.data());
+      StorageFolders.of(dir.readRecord()).delete();
     } catch (IOException e) {
       throw new ClusterException("the data in " + dir.data() + " can't be deleted: " + e.getMessage());
     }

@@ -151,6 +151,7 @@ final class ClusterDir {
       return;
     }
     try {
+      StorageFolders.of(readRecord()).delete();
       for (String name : OURS) {
         delete(root.resolve(name));
       }

@@ -13,6 +13,7 @@ import java.util.TreeMap;
  */
 public final class ClusterSpec {
   private static final String SITE = "site.";
+  private static final String MODE = "hhh";
 
   private int datanodes = 3;
   private int nodemanagers = 2;
@@ -24,6 +25,9 @@ public final class ClusterSpec {
   private int memoryMb;
   private int vcores;
   private Path conf;
+  private String mode;
+  private Path ram;
+  private Path ssd;
   private final Map<String, String> site = new TreeMap<>();
 
   /** DataNodes, at least 1; 3 by default. */
@@ -84,6 +88,37 @@ public final class ClusterSpec {
   public ClusterSpec conf(Path folder) {
     conf = folder;
     return this;
+  }
+
+  /** The storage mode of HDFS; none by default. */
+  public ClusterSpec mode(String name) {
+    if (!MODE.equals(name)) {
+      throw new ClusterException("--mode " + name + ": there is no storage mode of that name in this release",
+          "use --mode " + MODE);
+    }
+    mode = name;
+    return this;
+  }
+
+  /** The folder on a tmpfs in which a cluster in a storage mode keeps replicas in RAM; /dev/shm by default. */
+  public ClusterSpec ram(Path folder) {
+    ram = unchanged("--ram", ram, folder);
+    return this;
+  }
+
+  /** The folder on an SSD in which a cluster in a storage mode keeps replicas; none by default. */
+  public ClusterSpec ssd(Path folder) {
+    ssd = unchanged("--ssd", ssd, folder);
+    return this;
+  }
+
+  private static Path unchanged(String option, Path recorded, Path asked) {
+    Path folder = asked.toAbsolutePath().normalize();
+    if (recorded != null && !recorded.equals(folder)) {
+      throw new ClusterException("the cluster has data in " + recorded + ", and " + option + " is " + folder,
+          "leave " + option + " out, or begin anew with --fresh, which deletes the data");
+    }
+    return folder;
   }
 
   /** A property for the site files (or spark-defaults.conf, if its name begins with "spark."). */
@@ -147,6 +182,19 @@ public final class ClusterSpec {
     return conf;
   }
 
+  /** The storage mode; null if there is none. */
+  String mode() {
+    return mode;
+  }
+
+  Path ram() {
+    return ram;
+  }
+
+  Path ssd() {
+    return ssd;
+  }
+
   Map<String, String> site() {
     return site;
   }
@@ -183,10 +231,22 @@ public final class ClusterSpec {
     to.setProperty("heap", Integer.toString(heapMb));
     to.setProperty("memory", Integer.toString(memoryMb));
     to.setProperty("vcores", Integer.toString(vcores));
-    if (conf != null) {
-      to.setProperty("conf", conf.toString());
-    }
+    save(to, "conf", conf);
+    save(to, "mode", mode);
+    save(to, "ram", ram);
+    save(to, "ssd", ssd);
     site.forEach((name, value) -> to.setProperty(SITE + name, value));
+  }
+
+  private static void save(Properties to, String name, Object value) {
+    if (value != null) {
+      to.setProperty(name, value.toString());
+    }
+  }
+
+  private static Path path(Properties from, String name) {
+    String path = from.getProperty(name);
+    return path == null ? null : java.nio.file.Paths.get(path);
   }
 
   static ClusterSpec load(Properties from) {
@@ -200,8 +260,10 @@ public final class ClusterSpec {
     spec.heapMb = Integer.parseInt(from.getProperty("heap"));
     spec.memoryMb = Integer.parseInt(from.getProperty("memory"));
     spec.vcores = Integer.parseInt(from.getProperty("vcores"));
-    String conf = from.getProperty("conf");
-    spec.conf = conf == null ? null : java.nio.file.Paths.get(conf);
+    spec.conf = path(from, "conf");
+    spec.mode = from.getProperty("mode");
+    spec.ram = path(from, "ram");
+    spec.ssd = path(from, "ssd");
     for (String name : from.stringPropertyNames()) {
       if (name.startsWith(SITE)) {
         spec.site.put(name.substring(SITE.length()), from.getProperty(name));

@@ -13,18 +13,21 @@ final class SiteDefaults {
 
   private final ClusterSpec spec;
   private final Ports ports;
+  private final StorageFolders storage;
   private final Path plainTree;
   private final Path plainDir;
 
   /**
    * The defaults of one cluster.
    *
+   * @param storage where DataNodes keep blocks in a storage mode
    * @param plainTree a path to the tree without white space: YARN does not quote the commands of containers
    * @param plainDir likewise a path to the cluster's folder; a DataNode takes %20 in its folder's name for a format
    */
-  SiteDefaults(ClusterSpec spec, Ports ports, Path plainTree, Path plainDir) {
+  SiteDefaults(ClusterSpec spec, Ports ports, StorageFolders storage, Path plainTree, Path plainDir) {
     this.spec = spec;
     this.ports = ports;
+    this.storage = storage;
     this.plainTree = plainTree;
     this.plainDir = plainDir;
   }
@@ -70,9 +73,15 @@ final class SiteDefaults {
       p.put("dfs.namenode.secondary.http-address", address(PortKind.SECONDARYNAMENODE_HTTP));
       p.put("dfs.namenode.checkpoint.dir", uri("secondarynamenode"));
     }
+    if (spec.mode() != null) {
+      p.put("dfs.rdma.hhh.mode", spec.mode());
+      // All DataNodes are on one tmpfs.
+      p.put("dfs.rdma.memory.capacity", Long.toString(storage.capacity()));
+    }
     if (id != null && id.kind() == DaemonKind.DATANODE) {
       p.put("dfs.datanode.hostname", HOST);
-      p.put("dfs.datanode.data.dir", uri(id.toString()));
+      String disk = uri(id.toString());
+      p.put("dfs.datanode.data.dir", spec.mode() == null ? disk : storage.value(id, disk));
       p.put("dfs.datanode.address", address(PortKind.DATANODE_DATA, id));
       p.put("dfs.datanode.ipc.address", address(PortKind.DATANODE_IPC, id));
       p.put("dfs.datanode.http.address", address(PortKind.DATANODE_HTTP, id));

@@ -1,5 +1,6 @@
 package io.howdah.cluster;
 
+import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -36,6 +37,16 @@ final class StartCommand implements Callable<Integer> {
   @Option(names = "--stock", negatable = true, defaultValue = Option.NULL_VALUE, fallbackValue = "true",
       description = "with RDMA off everywhere, as in the stock release (default: RDMA where both ends can)")
   private Boolean stock;
+
+  @Option(names = "--mode", paramLabel = "MODE",
+      description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk")
+  private String mode;
+
+  @Option(names = "--ram", paramLabel = "DIR", description = "with --mode: a folder on a tmpfs (default: /dev/shm)")
+  private Path ram;
+
+  @Option(names = "--ssd", paramLabel = "DIR", description = "with --mode: a folder on an SSD (default: without one)")
+  private Path ssd;
 
   @Option(names = "--heap", paramLabel = "SIZE",
       description = "heap of each daemon (default: 512m for NameNode and ResourceManager, else 256m)")
@@ -76,10 +87,11 @@ final class StartCommand implements Callable<Integer> {
     Progress progress = new Progress(System.out);
     Map<PortKind, Integer> asked = new EnumMap<>(PortKind.class);
     ports.forEach((kind, port) -> asked.put(PortKind.named(kind), port));
+    ClusterSpec spec = apply(fresh ? new ClusterSpec() : cluster.recordedSpec(), tree);
+    StorageFolders.check(spec);
     if (fresh) {
       cluster.wipe();
     }
-    ClusterSpec spec = apply(cluster.recordedSpec(), tree);
     progress.say("starting a cluster in %s", cluster.dir().root());
     int started = cluster.start(tree, spec, asked, progress, timeout);
     Ports now = cluster.ports();
@@ -108,6 +120,9 @@ final class StartCommand implements Callable<Integer> {
     set(heap == null ? null : megabytes("--heap", heap), spec::heapMb);
     set(memory == null ? null : megabytes("--memory", memory), spec::memoryMb);
     set(vcores, spec::vcores);
+    set(mode, spec::mode);
+    set(ram, spec::ram);
+    set(ssd, spec::ssd);
     if (conf != null) {
       spec.conf(Templates.of(tree).folder(conf));
     }

@@ -37,7 +37,8 @@ class SiteWriterTest {
   private Map<String, String> written(ClusterSpec spec, String file) throws IOException {
     Ports ports = new Ports(Collections.emptyMap());
     ports.assign(spec.daemons(), Collections.emptyMap());
-    SiteDefaults defaults = new SiteDefaults(spec, ports, tree.home(), folder.resolve("alias"));
+    SiteDefaults defaults = new SiteDefaults(spec, ports, new StorageFolders(spec, "id"), tree.home(),
+        folder.resolve("alias"));
     new SiteWriter(tree, spec, defaults).write(dir.conf());
     return SiteFile.read(dir.conf().resolve(file)).properties();
   }

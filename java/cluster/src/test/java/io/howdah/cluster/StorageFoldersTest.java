@@ -1,0 +1,105 @@
+package io.howdah.cluster;
+
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatCode;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.Collections;
+import java.util.Properties;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+
+class StorageFoldersTest {
+  private static final DaemonId SECOND = new DaemonId(DaemonKind.DATANODE, 2);
+
+  @TempDir
+  private Path folder;
+  private Path ram;
+
+  @BeforeEach
+  void makeRam() throws IOException {
+    ram = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-cluster-test-");
+  }
+
+  @AfterEach
+  void removeRam() throws IOException {
+    ClusterDir.delete(ram);
+  }
+
+  private ClusterSpec hhh() {
+    return new ClusterSpec().mode("hhh").ram(ram).site("dfs.blocksize", "1m");
+  }
+
+  private static void refused(ClusterSpec spec, String message) {
+    assertThatThrownBy(() -> StorageFolders.check(spec)).isInstanceOf(ClusterException.class)
+        .hasMessageContaining(message);
+  }
+
+  @Test
+  void eachDataNodeHasFoldersOfItsOwn() {
+    ClusterSpec spec = hhh().ssd(folder);
+    StorageFolders.check(spec);
+    assertThat(new StorageFolders(spec, "id").value(SECOND, "file:///disk")).isEqualTo("[RAM_DISK]file://" + ram
+        + "/howdah-id/datanode-2,[SSD]file://" + folder + "/howdah-id/datanode-2,[DISK]file:///disk");
+    assertThat(new StorageFolders(hhh(), "id").value(SECOND, "file:///disk")).isEqualTo("[RAM_DISK]file://" + ram
+        + "/howdah-id/datanode-2,[DISK]file:///disk");
+    ClusterSpec notMade = new ClusterSpec().mode("hhh").ram(ram.resolve("not/made"));
+    assertThat(new StorageFolders(notMade, "id").capacity()).isEqualTo(ram.toFile().getTotalSpace() / 3);
+  }
+
+  @Test
+  void siteFilesHaveTheMode() {
+    ClusterSpec spec = hhh();
+    Ports ports = new Ports(Collections.emptyMap());
+    ports.assign(spec.daemons(), Collections.emptyMap());
+    SiteDefaults defaults = new SiteDefaults(spec, ports, new StorageFolders(spec, "id"), folder, folder);
+    assertThat(defaults.of("hdfs-site.xml", DaemonId.of(DaemonKind.NAMENODE)))
+        .containsEntry("dfs.rdma.hhh.mode", "hhh").doesNotContainKey("dfs.datanode.data.dir");
+    assertThat(defaults.of("hdfs-site.xml", SECOND).get("dfs.datanode.data.dir")).startsWith("[RAM_DISK]");
+  }
+
+  @Test
+  void whatIsNotFitIsRefusedByName() throws IOException {
+    assertThatCode(() -> StorageFolders.check(new ClusterSpec())).doesNotThrowAnyException();
+    refused(new ClusterSpec().ram(ram), "--ram is for a storage mode");
+    refused(new ClusterSpec().ssd(ram), "--ssd is for a storage mode");
+    refused(new ClusterSpec().mode("hhh").ram(Paths.get("/proc/x")), "--ram /proc/x is on proc, not in RAM");
+    refused(hhh().site("dfs.blocksize", "100t"), "--ram " + ram + " is too small");
+    ClusterSpec asked = hhh().site("dfs.blocksize", "100t").site("dfs.rdma.memory.capacity", "1m");
+    assertThatCode(() -> StorageFolders.check(asked)).as("the DataNodes look at that").doesNotThrowAnyException();
+    refused(hhh().ssd(folder.resolve("a b")), "white space");
+    Path file = Files.createFile(folder.resolve("file"));
+    refused(hhh().ssd(file.resolve("x")), file + " is not a folder");
+    assertThatThrownBy(() -> new ClusterSpec().mode("hhh-x"))
+        .hasMessageContaining("--mode hhh-x: there is no storage mode");
+    assertThatThrownBy(() -> hhh().ram(folder)).hasMessageContaining("the cluster has data in " + ram);
+  }
+
+  @Test
+  void theRecordKeepsThemAndWipingRemovesThem() throws IOException {
+    ClusterSpec spec = hhh().ssd(folder.resolve("ssd"));
+    Properties record = new Properties();
+    spec.save(record);
+    ClusterSpec loaded = ClusterSpec.load(record);
+    assertThat(loaded.mode()).isEqualTo("hhh");
+    assertThat(loaded.ram()).isEqualTo(ram);
+    assertThat(loaded.ssd()).isEqualTo(folder.resolve("ssd"));
+
+    ClusterDir dir = new ClusterDir(folder.resolve("cluster"));
+    dir.create();
+    dir.writeRecord(spec, new Ports(Collections.emptyMap()), "id");
+    Files.createDirectories(ram.resolve("howdah-id/datanode-1"));
+    Files.createDirectories(ram.resolve("howdah-other"));
+    Files.createDirectories(folder.resolve("ssd/howdah-id"));
+    dir.wipe();
+    assertThat(ram.resolve("howdah-id")).doesNotExist();
+    assertThat(folder.resolve("ssd/howdah-id")).doesNotExist();
+    assertThat(ram.resolve("howdah-other")).exists();
+  }
+}
