@@ -57,6 +57,11 @@ public final class IFileReadBuffer extends InputStream {
     return count > 0;
   }
 
+  /** How much of an IFile was read ahead of what its reader has seen. @param in where the reader reads */
+  public static int ahead(InputStream in) {
+    return in instanceof IFileReadBuffer ? ((IFileReadBuffer) in).end - ((IFileReadBuffer) in).next : 0;
+  }
+
   @Override
   public int available() throws IOException {
     return end - next + in.available();

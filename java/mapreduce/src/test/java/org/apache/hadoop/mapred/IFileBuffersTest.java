@@ -119,6 +119,27 @@ class IFileBuffersTest {
   }
 
   @Test
+  void theReadersPositionIsBehindTheRecordThatItReadLast() throws IOException {
+    Counted file = new Counted();
+    IFile.Writer<Text, Text> writer = writer(new FSDataOutputStream(file, null), null);
+    long[] ends = new long[20_000];
+    for (int i = 0; i < ends.length; i++) {
+      writer.append(new Text("key " + i), new Text("value"));
+      ends[i] = writer.decompressedBytesWritten;
+    }
+    writer.close();
+
+    IFile.Reader<Text, Text> reader = reader(file.bytes.toByteArray(), null);
+    DataInputBuffer buffer = new DataInputBuffer();
+    for (long end : ends) {
+      assertThat(reader.nextRawKey(buffer)).isTrue();
+      reader.nextRawValue(buffer);
+      assertThat(reader.getPosition()).isEqualTo(end);
+    }
+    reader.close();
+  }
+
+  @Test
   void recordsLargerThanTheBufferAreReadBack() throws IOException {
     Counted file = new Counted();
     IFile.Writer<Text, Text> writer = writer(new FSDataOutputStream(file, null), null);
