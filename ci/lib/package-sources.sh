@@ -88,7 +88,7 @@ make_source() {
     fi
     # The configuration of howdah-hadoop-conf-pseudo is the template of that name.
     [ "$component" != hadoop ] || "$tree/bin/howdah" template write "$work/$top/packaging/pseudo" pseudo
-    cp "$HOWDAH_ROOT"/packages/shared/{make-services,init-body.sh} "$work/$top/packaging/"
+    cp "$HOWDAH_ROOT"/packages/shared/{make-services,init-body.sh,make-alternatives,account} "$work/$top/packaging/"
     if [ "$component" = howdah ]; then
         (cd "$HOWDAH_ROOT" && git ls-files -z --cached --others --exclude-standard native | grep -zv '^native/\(test\|fuzz\)/' |
             tar --null -cf - --files-from=-) | tar -xf - -C "$work/$top"

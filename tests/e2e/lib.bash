@@ -108,3 +108,12 @@ over() {
     echo "# $2: $3 $(rpc "$@")" >&3
     "$HOWDAH" stat "$(pid_of "$1" "$2")" | awk '$1 == "streams.opened" && $2 > 0 { used = 1 } END { exit !used }'
 }
+
+# data MEGABYTES: a file of that size, whose every byte counts.
+data() {
+    head -c "$1M" /dev/urandom >"$BATS_TEST_TMPDIR/data"
+    echo "$BATS_TEST_TMPDIR/data"
+}
+
+# holds DIR PATH FILE: the file in the cluster's HDFS has the local one's bytes.
+holds() { with "$1" hdfs dfs -cat "$2" | cmp - "$3"; }

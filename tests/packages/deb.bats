@@ -11,6 +11,7 @@ setup_file() {
     (umask 077; mkdir "$GNUPGHOME")
     gpg --batch --quiet --passphrase '' --quick-generate-key 'Howdah test <test@howdah.invalid>' rsa2048 sign never
     make_root "$ROOT"
+    directory_account hdfs
     mkdir "$ROOT.repo"
     "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs "$DEBS" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made"
     cp -R "$BATS_FILE_TMPDIR/made/apt" "$ROOT.repo/apt"
@@ -23,6 +24,14 @@ setup_file() {
 teardown_file() {
     [ -n "$REASON" ] || { . "$HOWDAH_ROOT/tests/packages/root.bash"; drop_root; }
     gpgconf --kill gpg-agent 2>/dev/null || true # there is none if no repository was signed
+}
+
+# directory_account USER: one that a directory service has, as LDAP would: in no local file, with a primary group of its own kind.
+directory_account() {
+    mkdir -p "$ROOT/var/lib/extrausers"
+    echo "$1:x:6001:6000:of a directory:/var/lib/hadoop-$1:/usr/sbin/nologin" >"$ROOT/var/lib/extrausers/passwd"
+    echo 'services:x:6000:' >"$ROOT/var/lib/extrausers/group"
+    sed -i -E 's/^(passwd|group):.*/& extrausers/' "$ROOT/etc/nsswitch.conf"
 }
 
 setup() {
@@ -121,7 +130,15 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     in_root umount /srv/var
 }
 
-@test "the README's way to install works: the repository on a web server" {
+@test "the README's way to install works: the repository on a web server; another package's yarn stays" {
+    local other=$BATS_TEST_TMPDIR/other
+    mkdir -p "$other/DEBIAN" "$other/usr/bin" "$other/usr/share/man/man1"
+    printf 'Package: yarn\nVersion: 1\nArchitecture: all\nMaintainer: other <o@howdah.invalid>\nDescription: another yarn\n' >"$other/DEBIAN/control"
+    printf '#!/bin/sh\necho another yarn\n' >"$other/usr/bin/yarn"
+    chmod 755 "$other/usr/bin/yarn"
+    echo '.TH YARN 1' >"$other/usr/share/man/man1/yarn.1"
+    dpkg-deb --root-owner-group -b "$other" "$ROOT/srv/yarn.deb"
+    in_root dpkg -i /srv/yarn.deb
     in_root rm /etc/apt/sources.list /srv/howdah.gpg
     in_root sh -c 'rm -rf /var/lib/apt/lists/*'
     in_root setsid python3 -m http.server -d /srv/repo --bind 127.0.0.1 8000 </dev/null >"$ROOT.web" 2>&1 3>&- &
@@ -131,6 +148,11 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     [ "$(wc -l <<<"$lines")" -eq 3 ]
     in_root sh -ec "$lines" </dev/null
     in_root hadoop version | grep -q "Hadoop $HADOOP_VERSION-howdah"
+    [ "$(in_root yarn)" = 'another yarn' ]
+    in_root /usr/lib/howdah/bin/yarn version | grep -q "Hadoop $HADOOP_VERSION-howdah"
+    in_root dpkg --purge yarn
+    in_root update-alternatives --auto yarn
+    [ "$(in_root readlink -f /usr/bin/yarn)" = /usr/lib/howdah/bin/yarn ]
     [ -z "$(in_root dpkg --audit)" ]
 }
 
@@ -142,6 +164,11 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     [ "$status" -eq 1 ]
     [ "$(in_root readlink -f /etc/hadoop/conf)" = /etc/hadoop/conf.pseudo ]
     in_root getent passwd hdfs yarn mapred spark
+    # The account that was there keeps its group, and none is made that it has no use for.
+    [ "$(in_root id -gn hdfs)" = services ]
+    [ -z "$(in_root getent group hdfs)" ]
+    [ "$(in_root id -gn yarn)" = yarn ]
+    for user in hdfs yarn mapred spark; do [[ " $(in_root id -nG "$user") " == *' hadoop '* ]]; done
     [ "$(in_root stat -c %U:%G:%a /var/lib/hadoop-hdfs)" = hdfs:hadoop:755 ]
     # A machine that boots does not start them either.
     [ -z "$(in_root find /etc -path '/etc/rc[2345].d/S*howdah*')" ]
@@ -184,8 +211,16 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 }
 
 @test "a Spark job on YARN reads and writes HDFS" {
-    count_words_with_spark --conf spark.ui.enabled=false
+    count_words_with_spark --conf spark.ui.enabled=false --conf spark.eventLog.enabled=true
     write_data
+    # The history server works as it was shipped, and shows what another user recorded.
+    in_root service howdah-spark-history-server start
+    local deadline=$((SECONDS + 120))
+    until in_root curl -s http://localhost:18080/api/v1/applications | grep -q '"sparkUser" : "worker"'; do
+        [ "$SECONDS" -lt "$deadline" ]
+        sleep 1
+    done
+    in_root service howdah-spark-history-server stop
 }
 
 # bats test_tags=slow

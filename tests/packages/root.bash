@@ -5,8 +5,9 @@
 
 . "$HOWDAH_ROOT/ci/lib/jdk8.sh"
 
-# What packages of ours depend on and Debian has, and curl, which the README's way to install takes; the rest of a system is not needed.
-ROOT_PACKAGES=ca-certificates,curl,python3,procps
+# What packages of ours depend on and Debian has, curl, which the README's way to install takes, and accounts that are in no
+# local file; the rest of a system is not needed.
+ROOT_PACKAGES=ca-certificates,curl,python3,procps,libnss-extrausers
 
 # ROOT_ARCH: ppc64el, where the system is not to be of this machine's architecture: then its programs run under emulation.
 # ROOT_EXTRA: more packages, with commas between them.
@@ -201,7 +202,7 @@ newer_debs() {
 as_user() {
     local user=$1
     shift
-    in_root setpriv --reuid "$user" --regid "$user" --init-groups env HOME="/home/$user" "$@"
+    in_root setpriv --reuid "$user" --regid "$(in_root id -g "$user")" --init-groups env HOME="/home/$user" "$@"
 }
 
 # drop_root: everything in there ends with its first process; mounts go with it.

@@ -45,7 +45,7 @@ setup() {
 # base_provides: what Debian's base system has, in rpm's words.
 base_provides() {
     find "$ROOT/usr/lib" -xdev -name '*.so*' -type f | /usr/lib/rpm/find-provides | sort -u
-    printf '%s\n' /bin/sh /bin/bash /sbin/ldconfig /usr/sbin/{useradd,groupadd,usermod,update-alternatives} /usr/bin/python3 \
+    printf '%s\n' /bin/sh /bin/bash /sbin/ldconfig /usr/sbin/{useradd,groupadd,update-alternatives} /usr/bin/gpasswd /usr/bin/python3 \
         /usr/bin/env /usr/bin/bash /usr/bin/pkg-config 'rtld(GNU_HASH)' bash util-linux
 }
 

@@ -32,6 +32,7 @@ mv stage/usr/include "$prefix/usr/"
 install -D -m 644 "$build/native/hdfs/libhdfs.3" "$prefix/usr/share/man/man3/libhdfs.3"
 rm -rf stage
 
+install -m 755 "$build/packaging/account" "$home/libexec/account"
 install -m 644 "$extra/howdah-limits.conf" "$prefix/etc/security/limits.d/howdah.conf"
 install -D -m 644 "$build/tree/etc/bash_completion.d/howdah" "$prefix/usr/share/bash-completion/completions/howdah"
 for page in "$build"/man/*.1; do install -m 644 "$page" "$prefix/usr/share/man/man1/"; done

@@ -26,6 +26,13 @@ for page in "$build"/man/*.1; do install -m 644 "$page" "$prefix/usr/share/man/m
 ln -s /etc/spark/conf "$home/etc/spark"
 ln -s etc/spark "$home/conf"
 cp -R "$build/etc/spark" "$prefix/etc/spark/conf.dist"
+cat >>"$prefix/etc/spark/conf.dist/spark-defaults.conf" <<'TEXT'
+
+# The history server shows what applications of this host recorded with spark.eventLog.enabled=true. A site with several hosts
+# names a folder that all of them see.
+spark.eventLog.dir              file:///var/lib/spark/events
+spark.history.fs.logDirectory   file:///var/lib/spark/events
+TEXT
 
 bash "$build/packaging/make-services" "$extra/services.list" "$services"
-mkdir -p "$prefix/var/lib/spark" "$prefix/var/log/spark"
+mkdir -p "$prefix/var/lib/spark/events" "$prefix/var/log/spark"
