@@ -99,6 +99,40 @@ jdk() {
     [[ $output == "$TREE/etc/hadoop:"* ]]
 }
 
+# bad_library KIND FOLDER: a libhadoop.so that does not load.
+bad_library() {
+    mkdir -p "$2"
+    python3 - "$1" "$TREE/lib/native/libhadoop.so" "$2/libhadoop.so" <<'PYTHON'
+import os, re, sys
+kind, source, target = sys.argv[1:]
+with open(source, "rb") as file:
+    data = bytearray(file.read())
+if kind == "machine":
+    data[18:20] = (183).to_bytes(2, "little")  # e_machine: AArch64
+elif kind == "glibc":
+    version = re.search(rb"GLIBC_2\.\d\d\0", data)
+    data[version.end() - 3 : version.end() - 1] = b"99"
+if kind == "folder":
+    os.mkdir(target)
+else:
+    with open(target, "wb") as file:
+        file.write(data)
+PYTHON
+}
+
+@test "a libhadoop.so that does not load is named with its cause in one line, and Java's own code goes on" {
+    local kind
+    local -A causes=([machine]=AARCH64 [glibc]='GLIBC_2.99.* not found' [folder]='cannot read file data')
+    for kind in "${!causes[@]}"; do
+        bad_library "$kind" "$BATS_TEST_TMPDIR/$kind"
+        JAVA_LIBRARY_PATH=$BATS_TEST_TMPDIR/$kind run -0 --separate-stderr "$TREE/bin/hadoop" fs -ls file:///etc/passwd
+        echo "$stderr"
+        [[ $output == */etc/passwd ]]
+        [ "$(grep -c NativeCodeLoader <<<"$stderr")" -eq 1 ]
+        grep -qE "WARN util.NativeCodeLoader: .*: $BATS_TEST_TMPDIR/$kind/libhadoop.so: .*${causes[$kind]}" <<<"$stderr"
+    done
+}
+
 # site FILE NAME VALUE: a configuration whose only property is that one, written over lines, after another value in a comment.
 site() {
     export HADOOP_CONF_DIR=$BATS_TEST_TMPDIR/conf

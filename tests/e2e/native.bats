@@ -43,3 +43,11 @@ teardown() {
     [ "$status" -ne 0 ]
     grep -q "a socket below '$SOCKETS' is not safe: everybody may write there" "$DIR/logs/datanode-1.log"
 }
+
+@test "files with CRC32 checksums go over the engine" {
+    cluster start --dir "$DIR" --datanodes 1 --no-yarn --no-history -D dfs.replication=1
+    head -c 3M /dev/urandom >"$BATS_TEST_TMPDIR/data"
+    with "$DIR" hdfs dfs -D dfs.checksum.type=CRC32 -put "$BATS_TEST_TMPDIR/data" /data
+    with "$DIR" hdfs dfs -checksum /data | grep 512CRC32
+    with "$DIR" hdfs dfs -cat /data | cmp - "$BATS_TEST_TMPDIR/data"
+}

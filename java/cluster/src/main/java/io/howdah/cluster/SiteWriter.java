@@ -75,7 +75,6 @@ final class SiteWriter {
         "log4j.appender.console.target=System.err",
         "log4j.appender.console.layout=org.apache.log4j.PatternLayout",
         "log4j.appender.console.layout.ConversionPattern=%d{ISO8601} %p %c{2}: %m%n",
-        "log4j.logger.org.apache.hadoop.util.NativeCodeLoader=ERROR",
         "log4j.logger.org.apache.hadoop.hdfs.server.namenode.FSNamesystem.audit=WARN"));
   }
 

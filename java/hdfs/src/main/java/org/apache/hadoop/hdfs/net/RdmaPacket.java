@@ -12,7 +12,10 @@ final class RdmaPacket {
 
   final RegisteredBuffer message;
   final PacketHeader header;
+  /** A copy with an array, which BlockReceiver writes. */
   final ByteBuffer checksums;
+  /** Where they arrived, direct as the data: DataChecksum gives libhadoop buffers of no other kind. */
+  final ByteBuffer checksumsInPlace;
   final ByteBuffer data;
   /** Whether its checksums were found to be right. */
   boolean verified;
@@ -23,11 +26,14 @@ final class RdmaPacket {
   /** When it began to wait for the thread that writes it. */
   long queuedAt;
 
-  private RdmaPacket(RegisteredBuffer message, PacketHeader header, ByteBuffer checksums, ByteBuffer data) {
+  private RdmaPacket(RegisteredBuffer message, PacketHeader header, int checksumsAt, int dataAt) {
     this.message = message;
     this.header = header;
-    this.checksums = checksums;
-    this.data = data;
+    this.checksumsInPlace = message.slice(checksumsAt, dataAt - checksumsAt);
+    byte[] copy = new byte[dataAt - checksumsAt];
+    checksumsInPlace.duplicate().get(copy);
+    this.checksums = ByteBuffer.wrap(copy);
+    this.data = message.slice(dataAt, header.getDataLen());
   }
 
   /**
@@ -55,9 +61,6 @@ final class RdmaPacket {
     if (said.getDataLen() <= 0 || dataAt < sumsAt || said.isLastPacketInBlock()) {
       return null;
     }
-    byte[] sums = new byte[dataAt - sumsAt];
-    bytes.get(sums);
-    // BlockReceiver wants an array for the checksums.
-    return new RdmaPacket(message, said, ByteBuffer.wrap(sums), message.slice(dataAt, said.getDataLen()));
+    return new RdmaPacket(message, said, sumsAt, dataAt);
   }
 }

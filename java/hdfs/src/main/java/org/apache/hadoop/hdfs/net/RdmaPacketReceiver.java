@@ -132,6 +132,11 @@ final class RdmaPacketReceiver extends PacketReceiver {
     return packet != null && packet.verified;
   }
 
+  /** Those of the packet, of the kind that its data is. @param copy as {@link #getChecksumSlice} gave it */
+  ByteBuffer sumsToVerify(ByteBuffer copy) {
+    return packet != null ? packet.checksumsInPlace : copy;
+  }
+
   private void drop() {
     RdmaPacket done = packet;
     packet = null;

@@ -78,8 +78,10 @@ public final class RdmaPackets {
   /** Verifies a packet's checksums, if that was not done before. */
   public static void verify(PacketReceiver receiver, DataChecksum checksum, ByteBuffer data, ByteBuffer sums,
       String client) throws ChecksumException {
-    if (!(receiver instanceof RdmaPacketReceiver) || !((RdmaPacketReceiver) receiver).isVerified(checksum)) {
+    if (!(receiver instanceof RdmaPacketReceiver)) {
       checksum.verifyChunkedSums(data, sums, client, 0);
+    } else if (!((RdmaPacketReceiver) receiver).isVerified(checksum)) {
+      checksum.verifyChunkedSums(data, ((RdmaPacketReceiver) receiver).sumsToVerify(sums), client, 0);
     }
   }
 

@@ -115,7 +115,7 @@ final class RdmaStage implements Runnable {
     }
     long start = System.nanoTime();
     try {
-      checksum.verifyChunkedSums(packet.data, packet.checksums, "", 0);
+      checksum.verifyChunkedSums(packet.data, packet.checksumsInPlace, "", 0);
       packet.verified = true;
     } catch (ChecksumException | RuntimeException e) { // or fewer checksums than there should be
       RdmaHdfs.LOG.debug("A packet is damaged; BlockReceiver will say so", e);

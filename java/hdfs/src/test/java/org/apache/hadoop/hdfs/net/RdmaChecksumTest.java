@@ -51,8 +51,25 @@ class RdmaChecksumTest {
         assertThatThrownBy(() -> checksum.verifyChunkedSums(buffer(bad, direct), buffer(sums, direct), "file", 1000))
             .isInstanceOfSatisfying(ChecksumException.class,
                 e -> assertThat(e.getPos()).isEqualTo(1000 + at / CHUNK * CHUNK))
-            .hasMessageContaining("Checksum CRC32C not matched for file file");
+            .hasMessageContaining(" file at ");
       }
+    }
+  }
+
+  /** As DataNodes compute them of packets in the engine's memory; with libhadoop loaded in tests/e2e/native.bats. */
+  @Test
+  void aDirectBufferGoesWithAnArray() throws Exception {
+    for (DataChecksum.Type type : new DataChecksum.Type[] {DataChecksum.Type.CRC32, DataChecksum.Type.CRC32C}) {
+      DataChecksum each = DataChecksum.newDataChecksum(type, CHUNK);
+      ByteBuffer expected = buffer(sums, true);
+      each.calculateChunkedSums(buffer(data, true), expected);
+      ByteBuffer found = buffer(sums, false);
+      each.calculateChunkedSums(buffer(data, true), found);
+      assertThat(found).isEqualTo(expected);
+      each.verifyChunkedSums(buffer(data, true), found, "file", 0);
+      found.array()[0] ^= 1;
+      assertThatThrownBy(() -> each.verifyChunkedSums(buffer(data, true), found, "file", 0))
+          .isInstanceOf(ChecksumException.class);
     }
   }
 
