@@ -16,7 +16,7 @@ HEAD = """# What is in the packages
 Written by `make package-table`; a test compares it with the packages. Sizes are megabytes: of the package for apt, of the one
 for yum, and installed. `*` stands for the files of a folder, `**` for all below it. The libraries of howdah-engine are in
 `/usr/lib/x86_64-linux-gnu` (apt, amd64), `/usr/lib/powerpc64le-linux-gnu` (apt, ppc64el) or `/usr/lib64` (yum). Left out:
-`/usr/share/doc`. What each package is for: [packages.md](packages.md).
+`/usr/share/doc`, and links in `/usr/bin` that apt's packages make when they are installed (update-alternatives). What each package is for: [packages.md](packages.md).
 """
 DEPTH = 6
 MANY = 12
