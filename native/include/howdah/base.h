@@ -12,8 +12,8 @@
  * - Every function may be called from any thread unless its comment says otherwise. None installs signal handlers,
  *   hooks malloc, or calls back into the program from a thread of its own, except the log function.
  * - Structures passed by the caller begin with `size`, set to sizeof, so that they can grow. A program that was
- * compiled with an older header has a smaller one: members that it lacks count as 0. One compiled with a newer header
- * has a larger one: what this library does not know must be 0 (-EINVAL otherwise) and stays 0.
+ *   compiled with an older header has a smaller one: members that it lacks count as 0. One compiled with a newer
+ *   header has a larger one: what this library does not know must be 0 (-EINVAL otherwise) and stays 0.
  *
  * Errors with one meaning throughout:
  *   -EAGAIN        nothing to take, or no room yet (timeout was 0)
