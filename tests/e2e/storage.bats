@@ -8,13 +8,10 @@ load lib
 setup_file() {
     set_up_tree
     export DIR=$BATS_FILE_TMPDIR/c
-    # Each DataNode's folders go by its port. SSD and disk need no device of their own: their tags count.
     SHM=$(mktemp -d /dev/shm/howdah-storage-test-XXXXXX)
     export SHM
-    # shellcheck disable=SC2016 # Hadoop expands it
-    local each='${dfs.datanode.address}'
-    cluster start --dir "$DIR" --datanodes 3 --no-yarn --no-history -D dfs.rdma.hhh.mode=Default \
-        -D "dfs.datanode.data.dir=[RAM_DISK]$SHM/$each/ram,[SSD_DISK]$DIR/$each/ssd,[DISK]$DIR/$each/disk" \
+    # The folder of SSDs needs no device of its own: its tag counts.
+    cluster start --dir "$DIR" --datanodes 3 --no-yarn --no-history --mode hhh --ram "$SHM" --ssd "$BATS_FILE_TMPDIR/ssd" \
         -D dfs.blocksize=2097152 -D dfs.rdma.memory.capacity=32m -D dfs.rdma.mover.interval=100
     ENVIRONMENT=$(cluster env --dir "$DIR")
     export ENVIRONMENT
@@ -37,20 +34,38 @@ there() (
     "$TREE/bin/$1" "${@:2}"
 )
 
+# placed FILE: where the replicas of its first block are, as howdah blocks says.
+placed() { there howdah blocks --json "$1" | field '" ".join(sorted(r["type"] for r in s[1]["replicas"]))'; }
+
+everywhere() { [ "$(placed /file)" = 'DISK RAM_DISK SSD' ]; }
+
 @test "a block has a replica in RAM, one on SSD and one on disk, and each says why" {
     there hdfs dfs -put "$BATS_FILE_TMPDIR/file" /file
+    wait_until 120 everywhere || { placed /file && return 1; }
     there howdah blocks --json /file >"$BATS_TEST_TMPDIR/json"
-    [ "$(field '" ".join(sorted(r["type"] for r in s[1]["replicas"]))' <"$BATS_TEST_TMPDIR/json")" = 'DISK RAM_DISK SSD' ]
     run -0 there howdah blocks "$(field 's[1]["block"]' <"$BATS_TEST_TMPDIR/json")"
     for tier in RAM_DISK SSD DISK; do [[ $output == *"created: $tier -> $tier, asked"* ]]; done
 }
 
+# moved: the DataNodes have moved replicas, none of these moves failed, and RAM is below its threshold.
+moved() {
+    there howdah storage status --json >"$BATS_TEST_TMPDIR/json"
+    [ "$(field 'all(n["mode"] == "HHH" and n["ramFilled"] <= n["ramCapacity"] < 32 << 20 for n in s)' <"$BATS_TEST_TMPDIR/json")" = True ] &&
+        [ "$(field 'sum(n["moves"] for n in s) > 0 and sum(n["failures"] for n in s) == 0' <"$BATS_TEST_TMPDIR/json")" = True ]
+}
+
 @test "RAM is filled up to its threshold, cold replicas leave it, and nothing is lost" {
     there hdfs dfs -put "$BATS_FILE_TMPDIR/large" /large
-    there howdah storage status --json >"$BATS_TEST_TMPDIR/json"
-    [ "$(field 'all(n["mode"] == "HHH" and n["ramFilled"] <= n["ramCapacity"] < 32 << 20 for n in s)' <"$BATS_TEST_TMPDIR/json")" = True ]
-    [ "$(field 'sum(n["moves"] for n in s) > 0 and sum(n["failures"] for n in s) == 0' <"$BATS_TEST_TMPDIR/json")" = True ]
+    wait_until 120 moved || { cat "$BATS_TEST_TMPDIR/json" && return 1; }
     there hdfs dfs -cat /file /large | cmp - <(cat "$BATS_FILE_TMPDIR/file" "$BATS_FILE_TMPDIR/large")
+}
+
+@test "a folder that is not in RAM, and a mode that is not there, are refused before anything is written" {
+    run -1 cluster start --dir "$BATS_TEST_TMPDIR/new" --mode hhh --ram /proc/howdah
+    [[ $output == *'--ram /proc/howdah is on proc, not in RAM'* ]]
+    run -1 cluster start --dir "$BATS_TEST_TMPDIR/new" --mode hhh-l
+    [[ $output == *'--mode hhh-l'* ]]
+    [ ! -e "$BATS_TEST_TMPDIR/new" ]
 }
 
 @test "a path that is not there is one line" {
