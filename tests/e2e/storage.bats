@@ -60,6 +60,17 @@ moved() {
     there hdfs dfs -cat /file /large | cmp - <(cat "$BATS_FILE_TMPDIR/file" "$BATS_FILE_TMPDIR/large")
 }
 
+healthy() { there hdfs fsck / | grep -q 'Status: HEALTHY'; }
+
+@test "a power failure, DataNodes killed and RAM empty, loses nothing" {
+    local daemon
+    for daemon in datanode-1 datanode-2 datanode-3; do kill -9 "$(pid_of "$DIR" "$daemon")"; done
+    rm -rf "${SHM:?}"/howdah-*
+    cluster start --dir "$DIR"
+    wait_until 120 healthy
+    there hdfs dfs -cat /file /large | cmp - <(cat "$BATS_FILE_TMPDIR/file" "$BATS_FILE_TMPDIR/large")
+}
+
 @test "a folder that is not in RAM, and a mode that is not there, are refused before anything is written" {
     run -1 cluster start --dir "$BATS_TEST_TMPDIR/new" --mode hhh --ram /proc/howdah
     [[ $output == *'--ram /proc/howdah is on proc, not in RAM'* ]]
