@@ -1,7 +1,7 @@
 # Howdah: each target is one step of ci/, which says more about itself in its first lines. `make help` lists them.
 
 .DEFAULT_GOAL := help
-.PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit e2e e2e-slow conformance conformance-slow
+.PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit unit-slow e2e e2e-slow conformance conformance-slow
 .PHONY: bench-default bench-engine bench-hdfs bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table option-table docs clean
 
 help: ## this list
@@ -42,6 +42,9 @@ lint: prepare ## run the linters
 
 unit: java ## run the unit tests
 	@ci/unit
+
+unit-slow: java ## run them with those that take a minute
+	@UNIT_SLOW=1 ci/unit
 
 e2e: stock ## run the end-to-end tests on a local cluster
 	@ci/e2e

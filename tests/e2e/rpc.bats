@@ -37,7 +37,7 @@ namenode_port() { with "$1" hdfs getconf -confKey fs.defaultFS | tail -n 1 | sed
 }
 
 @test "kill -9 of servers and clients: calls come back or name the host, none hangs, nothing is kept" {
-    local kills=3 reconnects=500
+    local kills=2 reconnects=200
     if [ -n "${E2E_SLOW:-}" ]; then kills=20 reconnects=10000; fi
     run soak --kills "${RPC_KILLS:-$kills}" --reconnects "${RPC_RECONNECTS:-$reconnects}"
     echo "$output"

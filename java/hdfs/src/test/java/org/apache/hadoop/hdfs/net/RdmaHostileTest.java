@@ -35,6 +35,7 @@ import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.test.GenericTestUtils;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * What no client of good will sends to a DataNode's port and over the engine's streams, while others write and read. A
@@ -66,6 +67,7 @@ class RdmaHostileTest {
   }
 
   @Test
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true", disabledReason = "takes a minute: make unit-slow")
   void stagesMeetHostileStreams() throws Exception {
     conf = staged();
     attackStreams();
