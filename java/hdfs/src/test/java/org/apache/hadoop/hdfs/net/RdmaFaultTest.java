@@ -154,7 +154,8 @@ class RdmaFaultTest {
   }
 
   @Test
-  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true", disabledReason = "takes a minute: make unit-slow")
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
+      disabledReason = "takes a minute: make unit-slow")
   void noAcknowledgedByteOfStagesIsLost() throws Exception {
     startNodes(Options.HDFS_STAGES.key(), "true");
     rounds(3, Fault.KILLED, Fault.PAUSED, Fault.SUSPENDED);

@@ -67,7 +67,8 @@ class RdmaHostileTest {
   }
 
   @Test
-  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true", disabledReason = "takes a minute: make unit-slow")
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
+      disabledReason = "takes a minute: make unit-slow")
   void stagesMeetHostileStreams() throws Exception {
     conf = staged();
     attackStreams();
