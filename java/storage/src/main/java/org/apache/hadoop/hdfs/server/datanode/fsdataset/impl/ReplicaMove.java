@@ -8,10 +8,10 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
-import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.apache.hadoop.util.AutoCloseableLock;
 
@@ -111,11 +111,40 @@ final class ReplicaMove {
     }
     // Clients that hold the old file open let go of it: they would not see what is appended.
     dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(new ExtendedBlockId(block.getBlockId(), pool));
-    dataset.datanode.notifyNamenodeReceivedBlock(new ExtendedBlock(pool, block), null, target.getStorageID(), false);
+    report();
     delete(old, oldMeta);
     source.onBlockFileDeletion(pool, block.getNumBytes());
     source.onMetaFileDeletion(pool, metaLength);
     return moved;
+  }
+
+  /**
+   * Tells the NameNode where the replica is. That cannot be done under the dataset's lock: a block pool that ends waits
+   * for that lock, and reports wait for the pool. So the replica may be deleted or appended to, and be reported as
+   * such, right before. The NameNode believes the last report of a block, so the replica is looked at again after each,
+   * until it is what was told.
+   */
+  private void report() {
+    Block told = null;
+    FsVolumeSpi where = target;
+    while (true) {
+      ReplicaInfo now = dataset.volumeMap.get(pool, block.getBlockId());
+      if (now == null && told != null) {
+        told = null;
+        dataset.reportDeleted(pool, block, where);
+      } else if (now instanceof FinalizedReplica && !isTold((FinalizedReplica) now, told, where)) {
+        told = new Block(now);
+        where = now.getVolume();
+        dataset.reportReceived(pool, told, where);
+      } else {
+        return; // a replica that is being written is reported when that ends
+      }
+    }
+  }
+
+  private static boolean isTold(FinalizedReplica now, Block told, FsVolumeSpi where) {
+    return told != null && where == now.getVolume() && told.getGenerationStamp() == now.getGenerationStamp()
+        && told.getNumBytes() == now.getNumBytes();
   }
 
   private static void rename(File from, File to) {

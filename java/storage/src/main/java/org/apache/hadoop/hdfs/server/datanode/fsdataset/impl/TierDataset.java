@@ -172,6 +172,9 @@ class TierDataset extends FsDatasetImpl {
       Reason reason) {
     File folder = new File(((FsVolumeImpl) replica.getVolume()).getBasePath());
     journal.add(block, folder, new BlockEvent(Time.now(), kind, from, to, reason));
+    if (volumeMap.get(block.getBlockPoolId(), block.getBlockId()) == null) {
+      journal.forget(block); // it was deleted meanwhile, and nothing else would forget it
+    }
   }
 
   @Override
@@ -279,6 +282,16 @@ class TierDataset extends FsDatasetImpl {
     } finally {
       moving.remove(block);
     }
+  }
+
+  /** Tells the NameNode of a replica. */
+  void reportReceived(String pool, Block block, FsVolumeSpi volume) {
+    datanode.notifyNamenodeReceivedBlock(new ExtendedBlock(pool, block), null, volume.getStorageID(), false);
+  }
+
+  /** Tells the NameNode that a replica is gone. */
+  void reportDeleted(String pool, Block block, FsVolumeSpi volume) {
+    datanode.notifyNamenodeDeletedBlock(new ExtendedBlock(pool, block), volume.getStorageID());
   }
 
   /** How many replicas are being moved. */

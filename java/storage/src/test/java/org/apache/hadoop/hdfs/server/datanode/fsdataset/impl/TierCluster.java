@@ -75,7 +75,9 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     public Object resolveParameter(ParameterContext parameter, ExtensionContext context) {
       return context.getRoot().getStore(SPACE).getOrComputeIfAbsent(TierCluster.class, key -> {
         try {
-          return new TierCluster(hhh(), 3, THREE);
+          Configuration hooked = new Configuration(false);
+          hooked.setClass("dfs.datanode.fsdataset.factory", ReportHook.class, FsDatasetSpi.Factory.class);
+          return new TierCluster(hhh(), THREE, new Configuration[] {hooked, hooked, hooked});
         } catch (IOException e) {
           throw new UncheckedIOException(e);
         }

@@ -133,7 +133,7 @@ class TierLifeTest {
   }
 
   @Test
-  void decommissionAndBalancerKeepWhatIsPromised() throws Exception {
+  void decommissionBalancerAndMoverKeepWhatIsPromised() throws Exception {
     Configuration conf = TierCluster.hhh();
     File excluded = File.createTempFile("howdah-storage-test-", ".hosts");
     excluded.deleteOnExit();
@@ -155,10 +155,11 @@ class TierLifeTest {
       hdfs.setCapacity(DISK, 64 * MB);
       awaitPromise(files, null);
       assertThat(persistent(empty)).isZero();
-      int code = balance(); // on average SSDs are filled by 6.25 %
+      int code = run("balancer.Balancer", "-threshold", "5"); // on average SSDs are filled by 6.25 %
       assertThat(persistent(empty)).as("replicas that the Balancer moved (it ended with %d)", code).isPositive();
       awaitPromise(files, null);
       decommission(excluded, hdfs.datasets().get(1), files);
+      useTheMover();
     }
   }
 
@@ -170,11 +171,31 @@ class TierLifeTest {
     return count;
   }
 
-  private int balance() throws Exception {
-    Constructor<?> tool = Class.forName("org.apache.hadoop.hdfs.server.balancer.Balancer$Cli").getDeclaredConstructor();
+  private int run(String name, String... arguments) throws Exception {
+    Constructor<?> tool = Class.forName("org.apache.hadoop.hdfs.server." + name + "$Cli").getDeclaredConstructor();
     tool.setAccessible(true);
     Configuration conf = new Configuration(hdfs.cluster.getConfiguration(0));
-    return ToolRunner.run(conf, (Tool) tool.newInstance(), new String[] {"-threshold", "5"});
+    return ToolRunner.run(conf, (Tool) tool.newInstance(), arguments);
+  }
+
+  /** Upstream's Mover looks at files that were given a policy only, and at none of their replicas in RAM. */
+  private void useTheMover() throws Exception {
+    String[] policies = {null, "HOT", "ONE_SSD"};
+    StorageType[] others = {SSD, DISK, SSD};
+    List<Path> files = new ArrayList<>();
+    for (String policy : policies) {
+      Path path = hdfs.write("/mover-" + policy, MB, 2);
+      hdfs.await(path, RAM_DISK, SSD);
+      if (policy != null) {
+        hdfs.fs.setStoragePolicy(path, policy);
+      }
+      files.add(path);
+    }
+    assertThat(run("mover.Mover", "-p", "/")).isZero();
+    for (int i = 0; i < policies.length; i++) {
+      hdfs.await(files.get(i), RAM_DISK, others[i]);
+    }
+    awaitPromise(files, null);
   }
 
   private void decommission(File excluded, TierDataset dataset, List<Path> files) throws Exception {

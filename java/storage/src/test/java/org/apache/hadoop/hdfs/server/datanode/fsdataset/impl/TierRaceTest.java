@@ -5,9 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.howdah.storage.Reason;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.junit.jupiter.api.Test;
@@ -73,6 +77,61 @@ class TierRaceTest {
       hdfs.fs.delete(path, false);
       return null;
     });
+  }
+
+  @Test
+  void theNameNodeDoesNotBelieveInAReplicaThatWasDeletedBeforeItsMoveWasReported(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/deleted", SIZE, 1); // the only replica, so that no other comes in its place
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    Block block = hdfs.blocks(path).get(0).getBlock().getLocalBlock();
+    moveAnd(hdfs, dataset, path, () -> {
+      dataset.invalidate(hdfs.pool(), new Block[] {block});
+      TierCluster.awaitThat(() -> DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0, () -> path);
+      return null;
+    });
+    assertThat(dataset.volumeMap.get(hdfs.pool(), block.getBlockId())).isNull();
+    assertThat(dataset.journal().of(new ExtendedBlockId(block.getBlockId(), hdfs.pool()))).isEmpty();
+    hdfs.report();
+    assertThat(hdfs.blocks(path).get(0).getLocations()).isEmpty();
+    for (TierVolume volume : dataset.volumes(null)) {
+      assertThat(volume.getTmpDir(hdfs.pool()).list()).isEmpty();
+      assertThat(volume.getReservedForReplicas()).isZero();
+    }
+  }
+
+  @Test
+  void theNameNodeKnowsAReplicaThatWasAppendedToBeforeItsMoveWasReported(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/appended", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    moveAnd(hdfs, dataset, path, () -> {
+      try (FSDataOutputStream out = hdfs.fs.append(path)) {
+        out.write(new byte[1000]);
+      }
+      return null;
+    });
+    hdfs.report();
+    hdfs.await(path, StorageType.DISK);
+    assertThat(hdfs.blocks(path).get(0).isCorrupt()).isFalse();
+    assertThat(hdfs.read(path)).hasSize(SIZE + 1000);
+  }
+
+  /** Moves a file's replica from SSD to disk; something happens before the move is reported. */
+  private static void moveAnd(TierCluster hdfs, TierDataset dataset, Path path, Callable<?> then) throws Exception {
+    AtomicReference<Throwable> failure = new AtomicReference<>(new AssertionError("the move was not reported"));
+    ReportHook.beforeNextReport(() -> {
+      try {
+        then.call();
+        failure.set(null);
+      } catch (Exception e) {
+        failure.set(e);
+      }
+    });
+    TierVolume disk = dataset.volumes(StorageType.DISK).get(0);
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(dataset, path);
+    assertThat(dataset.move(hdfs.pool(), replica, disk, Reason.COMMAND, null)).isTrue();
+    assertThat(failure.get()).isNull();
   }
 
   private static void during(TierCluster hdfs, Change change) throws Exception {
