@@ -144,8 +144,10 @@ class RdmaHostileTest {
 
   // Sessions.
 
-  private ExtendedBlock newBlock() {
-    return new ExtendedBlock(known.getBlockPoolId(), 1_000_000_000_000L + made++, 0, 1000);
+  /** A spoiled session may name another block than it was given, but none of those that are to be written well. */
+  private ExtendedBlock newBlock(boolean spoiled) {
+    long base = spoiled ? 1_000_000_000_000L : 0x5555_5555_0000_0000L;
+    return new ExtendedBlock(known.getBlockPoolId(), base + made++, 0, 1000);
   }
 
   private HostileSession next() throws IOException {
@@ -159,7 +161,7 @@ class RdmaHostileTest {
       case 3:
         return HostileSession.checksum(random, known).damage();
       default:
-        HostileSession session = HostileSession.write(random, newBlock(), bytes(1 + random.nextInt(300_000)));
+        HostileSession session = HostileSession.write(random, newBlock(true), bytes(1 + random.nextInt(300_000)));
         return spoil(session);
     }
   }
@@ -215,7 +217,7 @@ class RdmaHostileTest {
   /** A block that comes in any pieces is taken. */
   private void assertWrites(Carrier carrier, InetSocketAddress server) throws IOException {
     byte[] data = bytes(1 + random.nextInt(300_000));
-    HostileSession session = HostileSession.write(random, newBlock(), data);
+    HostileSession session = HostileSession.write(random, newBlock(false), data);
     int packets = session.pieces.size() - 1;
     session.cutAnew();
     try (Socket socket = carrier.connect(server)) {
