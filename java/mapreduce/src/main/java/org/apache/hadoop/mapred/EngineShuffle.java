@@ -27,6 +27,7 @@ import org.jboss.netty.channel.ChannelHandlerContext;
 import org.jboss.netty.channel.ChannelStateEvent;
 import org.jboss.netty.handler.codec.http.DefaultHttpRequest;
 import org.jboss.netty.handler.codec.http.DefaultHttpResponse;
+import org.jboss.netty.handler.codec.http.HttpHeaders;
 import org.jboss.netty.handler.codec.http.HttpMethod;
 import org.jboss.netty.handler.codec.http.HttpRequest;
 import org.jboss.netty.handler.codec.http.HttpResponse;
@@ -199,7 +200,7 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
   /** @return the hash of the hash, which proves to the reducer that the job's secret is known here */
   private String proof(String job, ShuffleWire.Request request) throws IOException {
     HttpRequest asked = new DefaultHttpRequest(HttpVersion.HTTP_1_1, HttpMethod.GET, request.uri);
-    asked.headers().set(SecureShuffleUtils.HTTP_HEADER_URL_HASH, request.hash);
+    HttpHeaders.setHeader(asked, SecureShuffleUtils.HTTP_HEADER_URL_HASH, request.hash);
     HttpResponse response = new DefaultHttpResponse(HttpVersion.HTTP_1_1, HttpResponseStatus.OK);
     int port = conf.getInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, ShuffleHandler.DEFAULT_SHUFFLE_PORT);
     try {
@@ -207,7 +208,7 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     } catch (IOException e) {
       throw new ShuffleServer.RefusedException(HttpResponseStatus.UNAUTHORIZED.getCode(), e.getMessage());
     }
-    return response.headers().get(SecureShuffleUtils.HTTP_HEADER_REPLY_URL_HASH);
+    return HttpHeaders.getHeader(response, SecureShuffleUtils.HTTP_HEADER_REPLY_URL_HASH);
   }
 
   private ShuffleSession.Part part(String base, String map, int reduce, String user) throws IOException {
