@@ -2,6 +2,7 @@ package io.howdah.cluster;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
@@ -13,7 +14,7 @@ import java.util.TreeMap;
  */
 public final class ClusterSpec {
   private static final String SITE = "site.";
-  private static final String MODE = "hhh";
+  private static final List<String> MODES = Arrays.asList("hhh", "hhh-m");
 
   private int datanodes = 3;
   private int nodemanagers = 2;
@@ -92,9 +93,9 @@ public final class ClusterSpec {
 
   /** The storage mode of HDFS; none by default. */
   public ClusterSpec mode(String name) {
-    if (!MODE.equals(name)) {
+    if (!MODES.contains(name)) {
       throw new ClusterException("--mode " + name + ": there is no storage mode of that name in this release",
-          "use --mode " + MODE);
+          "use --mode " + String.join(" or ", MODES));
     }
     mode = name;
     return this;

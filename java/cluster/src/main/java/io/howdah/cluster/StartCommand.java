@@ -39,7 +39,8 @@ final class StartCommand implements Callable<Integer> {
   private Boolean stock;
 
   @Option(names = "--mode", paramLabel = "MODE",
-      description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk")
+      description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk; or "
+          + "hhh-m, with all in RAM, persisted behind")
   private String mode;
 
   @Option(names = "--ram", paramLabel = "DIR", description = "with --mode: a folder on a tmpfs (default: /dev/shm)")

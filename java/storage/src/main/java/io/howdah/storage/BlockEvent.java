@@ -18,7 +18,9 @@ public final class BlockEvent {
     /** A copy was made in RAM, beside the replica on its tier. */
     COPIED,
     /** The copy in RAM was removed. */
-    COPY_DROPPED;
+    COPY_DROPPED,
+    /** A copy was made on persistent storage, beside the replica in RAM. */
+    PERSISTED;
 
     @Override
     public String toString() {

@@ -23,7 +23,11 @@ public enum Reason {
   /** It was found when the DataNode started. */
   FOUND,
   /** The block changed, was deleted, or its copy made room for a block that is written. */
-  DROPPED;
+  DROPPED,
+  /** The mode HHH-M persists what is in RAM behind. */
+  BEHIND,
+  /** The replica in RAM was gone without being deleted: its copy took its place. */
+  LOST;
 
   @Override
   public String toString() {

@@ -9,7 +9,7 @@ public enum StorageMode {
   /** Some replicas in RAM, the others on SSD and disk. */
   HHH("Default", "hhh", true),
   /** All replicas in RAM, persisted behind. */
-  HHH_M("In-Memory", "hhh-m", false),
+  HHH_M("In-Memory", "hhh-m", true),
   /** One local replica and one on a shared file system. */
   HHH_L("Lustre", "hhh-l", false),
   /** Likewise, with a buffer before the shared file system. */
@@ -30,6 +30,11 @@ public enum StorageMode {
     return hibd;
   }
 
+  /** Whether all replicas of a block are in RAM. */
+  public boolean isAllInRam() {
+    return this == HHH_M;
+  }
+
   /** Whether a configuration asks for a mode, whatever its name. */
   public static boolean isSet(Configuration conf) {
     return !conf.getTrimmed(Options.STORAGE_MODE.key(), "").isEmpty();
@@ -46,13 +51,13 @@ public enum StorageMode {
       if (mode.hibd.equalsIgnoreCase(name) || mode.ours.equalsIgnoreCase(name)) {
         if (!mode.isThere) {
           throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": this release does not have the "
-              + "storage mode " + mode + ": set Default, or remove the property");
+              + "storage mode " + mode + ": set Default or In-Memory, or remove the property");
         }
         return mode;
       }
     }
     throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": there is no storage mode of that name: "
-        + "set Default, or remove the property");
+        + "set Default or In-Memory, or remove the property");
   }
 
   @Override

@@ -42,8 +42,18 @@ class TierSettingsTest {
   }
 
   @Test
+  void allReplicasAreInRamInTheModeThatIsNamedForIt() throws Exception {
+    for (String name : new String[] {"In-Memory", "hhh-m"}) {
+      TierSettings read = TierSettings.of(conf("dfs.rdma.hhh.mode=" + name, "dfs.rdma.memory.replicas=7"));
+      assertThat(read.mode()).isEqualTo(StorageMode.HHH_M);
+      assertThat(read.memoryReplicas(1)).isEqualTo(1);
+      assertThat(read.memoryReplicas(3)).isEqualTo(3);
+    }
+  }
+
+  @Test
   void modesThatAreNotThereAreRefusedByName() {
-    for (String name : new String[] {"Lustre", "hhh-l", "Lustre-BB", "hhh-l-bb", "In-Memory", "hhh-m", "fast"}) {
+    for (String name : new String[] {"Lustre", "hhh-l", "Lustre-BB", "hhh-l-bb", "fast"}) {
       assertThatThrownBy(() -> TierSettings.of(conf("dfs.rdma.hhh.mode=" + name))).as(name)
           .hasMessageStartingWith("dfs.rdma.hhh.mode=" + name + ": ").hasMessageEndingWith("or remove the property");
     }

@@ -44,7 +44,7 @@ public final class Options {
 
   // Storage modes of HDFS.
   public static final Option<String> STORAGE_MODE = Option.text("dfs.rdma.hhh.mode", null,
-      "storage mode: Default or hhh; without it blocks are stored as by stock Hadoop");
+      "storage mode: Default (hhh) or In-Memory (hhh-m); without it blocks are stored as by stock Hadoop");
   public static final Option<Integer> MEMORY_REPLICAS = Option.count("dfs.rdma.memory.replicas", 1, 1, 512,
       "replicas of a block in RAM");
   public static final Option<Double> MEMORY_SHARE = Option.share("dfs.rdma.memory.percentage", 0.7,

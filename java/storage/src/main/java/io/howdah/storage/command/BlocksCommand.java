@@ -122,6 +122,7 @@ public final class BlocksCommand implements Callable<Integer> {
         replica.addProperty("state", words[1]);
         replica.addProperty("type", words[2]);
         replica.addProperty("copyInRam", words[3].equals("copy-in-ram"));
+        replica.addProperty("shadow", words[3].equals("shadow"));
       } else if (words.length == 5) {
         JsonObject event = new JsonObject();
         event.addProperty("time", words[0]);
@@ -143,6 +144,7 @@ public final class BlocksCommand implements Callable<Integer> {
       System.out.println("  " + replica.get("datanode").getAsString()
           + (replica.has("type") ? "  " + replica.get("type").getAsString() : "")
           + (replica.has("copyInRam") && replica.get("copyInRam").getAsBoolean() ? ", copy in RAM" : "")
+          + (replica.has("shadow") && replica.get("shadow").getAsBoolean() ? ", persisted" : "")
           + (replica.has("note") ? "  (" + replica.get("note").getAsString() + ")" : "")
           + (replica.has("error") ? "  (" + replica.get("error").getAsString() + ")" : ""));
       if (replica.has("events")) {

@@ -12,6 +12,7 @@ import java.net.Proxy;
 import java.net.URL;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 
@@ -29,12 +30,31 @@ final class DataNodeJmx {
    * @throws IOException if it does not answer within 5 s
    */
   static List<String> block(DatanodeInfo node, String block) throws IOException {
-    JsonObject bean = bean(node, "get=Hadoop:service=DataNode,name=HowdahBlocks-*::" + block);
-    if (bean == null || !bean.has(block)) {
+    return strings(node, block);
+  }
+
+  /** The blocks that a DataNode has in RAM only; none if it has no storage mode. */
+  static List<String> unpersisted(DatanodeInfo node) throws IOException {
+    return names(node, "unpersisted");
+  }
+
+  /** Those of some blocks, few enough for a URL, that a DataNode has on SSD or disk; none if it has no storage mode. */
+  static List<String> persisted(DatanodeInfo node, List<String> blocks) throws IOException {
+    return names(node, "persisted:" + String.join(",", blocks));
+  }
+
+  private static List<String> names(DatanodeInfo node, String attribute) throws IOException {
+    List<String> names = strings(node, attribute);
+    return names == null ? Collections.emptyList() : names;
+  }
+
+  private static List<String> strings(DatanodeInfo node, String attribute) throws IOException {
+    JsonObject bean = bean(node, "get=Hadoop:service=DataNode,name=HowdahBlocks-*::" + attribute);
+    if (bean == null || !bean.has(attribute)) {
       return null;
     }
     List<String> lines = new ArrayList<>();
-    bean.getAsJsonArray(block).forEach(line -> lines.add(line.getAsString()));
+    bean.getAsJsonArray(attribute).forEach(line -> lines.add(line.getAsString()));
     return lines;
   }
 

@@ -22,7 +22,8 @@ import picocli.CommandLine.Spec;
 public final class StorageCommand implements Callable<Integer> {
   private static final String[] SHOWN = {"Mode", "RamCapacity", "RamFilled", "RamLowMark", "CopiesInRam",
       "CopiesInRamBytes", "MovesInFlight", "CreatedInRam", "CreatedElsewhere", "Reads", "ReadsFromRam", "Moves",
-      "MovedBytes", "Copies", "CopiedBytes", "Failures"};
+      "MovedBytes", "Copies", "CopiedBytes", "Persisted", "PersistedBytes", "Unpersisted", "UnpersistedBytes",
+      "Failures"};
 
   @Spec
   private CommandSpec spec;
@@ -49,8 +50,16 @@ public final class StorageCommand implements Callable<Integer> {
     @Option(names = "--json", description = "as JSON")
     private boolean json;
 
+    @Option(names = "--unpersisted", description = "only the blocks of the mode HHH-M, a line each, that no DataNode "
+        + "has on SSD or disk: a power failure now would lose them. Blocks that are being written are among them")
+    private boolean unpersisted;
+
     @Override
     public Integer call() throws IOException {
+      if (unpersisted) {
+        Unpersisted.of(Hdfs.of(null).getDataNodeStats(DatanodeReportType.LIVE)).forEach(System.out::println);
+        return 0;
+      }
       JsonArray nodes = new JsonArray();
       for (DatanodeStorageReport report
           : Hdfs.of(null).getClient().getDatanodeStorageReport(DatanodeReportType.LIVE)) {
@@ -111,6 +120,10 @@ public final class StorageCommand implements Callable<Integer> {
           size(node, "copiesInRamBytes"), node.get("readsFromRam"), node.get("reads"));
       System.out.printf("  moved     %s replicas (%s), %s in flight, %s failures%n", node.get("moves"),
           size(node, "movedBytes"), node.get("movesInFlight"), node.get("failures"));
+      if (node.get("mode").getAsString().equals("HHH-M")) {
+        System.out.printf("  persisted %s replicas (%s); %s (%s) not yet%n", node.get("persisted"),
+            size(node, "persistedBytes"), node.get("unpersisted"), size(node, "unpersistedBytes"));
+      }
     }
   }
 

@@ -25,7 +25,8 @@ final class TierExcess {
     List<StorageType> persistent = new ArrayList<>(have);
     persistent.removeIf(type -> type == StorageType.RAM_DISK);
     int inRam = have.size() - persistent.size();
-    int promised = replication - Math.min(inRam, settings.memoryReplicas(replication));
+    // At least one, whatever the mode: RAM only may be lost at once.
+    int promised = Math.max(1, replication - Math.min(inRam, settings.memoryReplicas(replication)));
     int kept = Math.min(persistent.size(), promised);
     List<StorageType> excess = new ArrayList<>(Collections.nCopies(inRam - (replication - kept), StorageType.RAM_DISK));
     boolean hasSsd = persistent.remove(StorageType.SSD);

@@ -72,7 +72,7 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
       all.addAll(0, chosen);
     }
     // A block that would be in RAM only is not placed: a power failure would lose it.
-    boolean isRefused = chosen.isEmpty() && targets.length > 0
+    boolean isRefused = !settings.mode().isAllInRam() && chosen.isEmpty() && targets.length > 0
         && all.stream().noneMatch(storage -> TierPolicy.isPersistent(storage.getStorageType()));
     if (log != null) {
       log.add(path, (TierPolicy) tiers, chosen.size() + count, isRefused ? Collections.emptyList() : all);

@@ -10,6 +10,7 @@ import javax.management.AttributeNotFoundException;
 import javax.management.DynamicMBean;
 import javax.management.MBeanInfo;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 
 /**
@@ -18,6 +19,10 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
  */
 final class BlocksMBean implements DynamicMBean {
   private static final Pattern BLOCK = Pattern.compile("blk_-?\\d{1,18}");
+  /** The attribute that names the blocks of which a power failure would lose the replica. */
+  private static final String UNPERSISTED = "unpersisted";
+  /** With names of blocks after it, commas between: those of them that a power failure would leave. */
+  private static final String PERSISTED = "persisted:";
 
   private final TierDataset dataset;
 
@@ -26,30 +31,64 @@ final class BlocksMBean implements DynamicMBean {
   }
 
   /**
-   * For each block pool that has the block: a line with state, type of storage and whether there is a copy in RAM, then
-   * its events.
+   * For each block pool that has the block: a line with state, type of storage and whether there is a copy in RAM or a
+   * shadow, then its events.
    *
    * @return the lines; empty if there is no such replica
    */
   @Override
   public Object getAttribute(String name) throws AttributeNotFoundException {
-    if (!BLOCK.matcher(name).matches()) {
-      throw new AttributeNotFoundException(name);
+    if (name.equals(UNPERSISTED)) {
+      return unpersisted();
+    }
+    if (name.startsWith(PERSISTED)) {
+      return persisted(name.substring(PERSISTED.length()).split(","));
     }
     List<String> lines = new ArrayList<>();
-    long id = Long.parseLong(name.substring(4));
+    long id = id(name);
     for (String pool : dataset.volumeMap.getBlockPoolList()) {
       ReplicaInfo replica = dataset.volumeMap.get(pool, id);
       if (replica != null) {
         ExtendedBlockId block = new ExtendedBlockId(id, pool);
         lines.add(pool + "\t" + replica.getState() + "\t" + replica.getVolume().getStorageType() + "\t"
-            + (dataset.copies().has(block) ? "copy-in-ram" : "-"));
+            + (dataset.copies().has(block) ? "copy-in-ram"
+                : dataset.shadows().folder(pool, replica) != null ? "shadow" : "-"));
         for (BlockEvent event : dataset.journal().of(block)) {
           lines.add(event.toString());
         }
       }
     }
     return lines.toArray(new String[0]);
+  }
+
+  private static long id(String name) throws AttributeNotFoundException {
+    if (!BLOCK.matcher(name).matches()) {
+      throw new AttributeNotFoundException(name);
+    }
+    return Long.parseLong(name.substring(4));
+  }
+
+  private String[] persisted(String[] asked) throws AttributeNotFoundException {
+    List<String> names = new ArrayList<>();
+    for (String name : asked) {
+      long id = id(name);
+      for (String pool : dataset.volumeMap.getBlockPoolList()) {
+        ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+        if (replica != null && replica.getState() != ReplicaState.TEMPORARY
+            && dataset.shadows().isPersistent(pool, replica)) {
+          names.add(name);
+        }
+      }
+    }
+    return names.toArray(new String[0]);
+  }
+
+  private String[] unpersisted() {
+    List<String> names = new ArrayList<>();
+    for (String pool : dataset.volumeMap.getBlockPoolList()) {
+      dataset.shadows().unpersisted(pool).forEach(replica -> names.add(replica.getBlockName()));
+    }
+    return names.toArray(new String[0]);
   }
 
   @Override

@@ -64,7 +64,7 @@ final class RamCopies {
       boolean isMade = false;
       try (FileInputStream in = new FileInputStream(replica.getBlockFile());
           FileOutputStream out = new FileOutputStream(copy.file)) {
-        boolean isWhole = ReplicaMove.copy(in.getChannel(), out.getChannel(), throttler) == copy.length;
+        boolean isWhole = ReplicaCopy.copy(in.getChannel(), out.getChannel(), throttler) == copy.length;
         try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
           isMade = isWhole && copy.isOf(dataset.volumeMap.get(pool, replica.getBlockId()));
           if (isMade) {

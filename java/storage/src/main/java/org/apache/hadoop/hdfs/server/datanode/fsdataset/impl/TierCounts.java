@@ -13,6 +13,8 @@ final class TierCounts {
   final LongAdder movedBytes = new LongAdder();
   final LongAdder copies = new LongAdder();
   final LongAdder copiedBytes = new LongAdder();
+  final LongAdder persisted = new LongAdder();
+  final LongAdder persistedBytes = new LongAdder();
   final LongAdder failures = new LongAdder();
 
   void created(StorageType asked, StorageType type) {
@@ -33,6 +35,11 @@ final class TierCounts {
   void moved(long bytes) {
     moves.increment();
     movedBytes.add(bytes);
+  }
+
+  void persisted(long bytes) {
+    persisted.increment();
+    persistedBytes.add(bytes);
   }
 
   void copied(long bytes) {

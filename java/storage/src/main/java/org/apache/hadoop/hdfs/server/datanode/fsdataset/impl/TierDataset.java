@@ -59,16 +59,21 @@ class TierDataset extends FsDatasetImpl {
   private final RamCopies copies = new RamCopies(this);
   private final TierCounts counts = new TierCounts();
   private final TierMover mover;
+  private final Shadows shadows;
   private final TierStatus status;
   private final Set<ExtendedBlockId> moving = ConcurrentHashMap.newKeySet();
+  /** Block pools whose replicas are known. */
+  private final Set<String> open = ConcurrentHashMap.newKeySet();
 
   TierDataset(DataNode datanode, DataStorage storage, Configuration conf, TierSettings settings) throws IOException {
     super(datanode, storage, conf);
     this.settings = settings;
     uses = new UseCounts(settings.halflife());
     mover = new TierMover(this, settings);
+    shadows = new Shadows(this, settings.mode().isAllInRam(), settings.moverInterval());
     status = new TierStatus(this, settings, datanode.getDatanodeUuid());
     mover.start();
+    shadows.start();
   }
 
   /** Called by the constructor of the superclass, too: before there are fields. */
@@ -96,6 +101,10 @@ class TierDataset extends FsDatasetImpl {
 
   TierMover mover() {
     return mover;
+  }
+
+  Shadows shadows() {
+    return shadows;
   }
 
   BlockJournal journal() {
@@ -218,15 +227,20 @@ class TierDataset extends FsDatasetImpl {
 
   @Override
   public void invalidate(String pool, Block[] blocks) throws IOException {
+    for (Block block : blocks) {
+      shadows.deleting(new ExtendedBlockId(block.getBlockId(), pool));
+    }
     try {
       super.invalidate(pool, blocks);
     } finally {
       for (Block block : blocks) {
-        if (volumeMap.get(pool, block.getBlockId()) == null) {
-          ExtendedBlockId gone = new ExtendedBlockId(block.getBlockId(), pool);
-          copies.drop(gone);
-          uses.forget(gone);
-          journal.forget(gone);
+        ExtendedBlockId id = new ExtendedBlockId(block.getBlockId(), pool);
+        boolean isGone = volumeMap.get(pool, block.getBlockId()) == null;
+        shadows.deleted(id, isGone);
+        if (isGone) {
+          copies.drop(id);
+          uses.forget(id);
+          journal.forget(id);
         }
       }
     }
@@ -235,20 +249,27 @@ class TierDataset extends FsDatasetImpl {
   // Moving.
 
   /**
-   * Moves a replica to the next slower tier that has room.
+   * Moves a replica to where its shadow is, else to the next slower tier that has room.
    *
    * @return whether it is there now; not if no tier has room, or the replica changed meanwhile
    */
   boolean moveDown(String pool, FinalizedReplica replica, Reason reason, DataTransferThrottler throttler)
       throws IOException {
+    TierVolume shadow = shadows.folder(pool, replica);
+    TierVolume target = shadow != null ? shadow : below(replica);
+    return target != null && move(pool, replica, target, reason, throttler);
+  }
+
+  /** The folder on the next slower tier that has room for a replica; null if none has. */
+  TierVolume below(ReplicaInfo replica) throws IOException {
     StorageType type = replica.getVolume().getStorageType();
     for (StorageType slower : SLOWER.getOrDefault(type, Collections.emptyList())) {
       TierVolume target = roomiest(slower, replica.getNumBytes());
       if (target != null) {
-        return move(pool, replica, target, reason, throttler);
+        return target;
       }
     }
-    return false;
+    return null;
   }
 
   /** The folder of a type that has most room, if that is enough for so many bytes and their checksums; else null. */
@@ -266,21 +287,52 @@ class TierDataset extends FsDatasetImpl {
   boolean move(String pool, FinalizedReplica replica, TierVolume target, Reason reason,
       DataTransferThrottler throttler) throws IOException {
     ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), pool);
-    if (!moving.add(block)) {
-      return false; // another thread does
+    if (!begin(block)) {
+      return false;
     }
     try {
       StorageType from = replica.getVolume().getStorageType();
-      FinalizedReplica moved = new ReplicaMove(this, throttler, pool, replica, target).run();
+      ReplicaCopy copy = shadows.take(block, replica, target);
+      if (copy == null) {
+        copy = new ReplicaCopy(this, pool, replica, target);
+        if (!copy.make(throttler, () -> shadows.drop(block, target))) {
+          return false;
+        }
+      }
+      FinalizedReplica moved = copy.exchange();
       if (moved == null) {
         return false;
       }
       copies.drop(block);
+      shadows.drop(block, null);
       note(block, moved, BlockEvent.Kind.MOVED, from, target.getStorageType(), reason);
       counts.moved(moved.getNumBytes());
       return true;
     } finally {
-      moving.remove(block);
+      end(block);
+    }
+  }
+
+  /** Whether this thread may move a replica, or persist it, now; not if another one does. */
+  boolean begin(ExtendedBlockId block) {
+    return moving.add(block);
+  }
+
+  void end(ExtendedBlockId block) {
+    moving.remove(block);
+  }
+
+  void persisted(ExtendedBlockId block, ReplicaInfo replica, ReplicaCopy shadow) {
+    note(block, replica, BlockEvent.Kind.PERSISTED, replica.getVolume().getStorageType(),
+        shadow.volume().getStorageType(), Reason.BEHIND);
+    counts.persisted(shadow.bytes());
+  }
+
+  /** Has a shadow take the place of a replica that is no longer in RAM. */
+  void revive(ExtendedBlockId block, ReplicaCopy shadow) throws IOException {
+    FinalizedReplica revived = shadow.revive();
+    if (revived != null) {
+      note(block, revived, BlockEvent.Kind.MOVED, StorageType.RAM_DISK, shadow.volume().getStorageType(), Reason.LOST);
     }
   }
 
@@ -430,19 +482,44 @@ class TierDataset extends FsDatasetImpl {
 
   @Override
   public void addBlockPool(String pool, Configuration conf) throws IOException {
+    ShadowFolders folders = new ShadowFolders(this, pool);
+    folders.restore();
+    if (settings.mode().isAllInRam()) {
+      folders.putAside();
+    }
     super.addBlockPool(pool, conf);
+    folders.takeBack(shadows);
     for (TierVolume volume : volumes(null)) {
       journal.load(new File(volume.getBasePath()), pool, block -> {
         ReplicaInfo replica = volumeMap.get(pool, block.getBlockId());
         return replica != null && replica.getVolume() == volume;
       });
     }
+    open.add(pool);
   }
 
-  /** The finalized replicas in a folder. */
+  @Override
+  public void shutdownBlockPool(String pool) {
+    try (AutoCloseableLock lock = acquireDatasetLock()) {
+      open.remove(pool);
+    }
+    shadows.forget(pool);
+    super.shutdownBlockPool(pool);
+    new ShadowFolders(this, pool).forgetLists();
+  }
+
+  /** Whether the replicas of a block pool are known: not while it starts or ends. */
+  boolean isOpen(String pool) {
+    return open.contains(pool);
+  }
+
+  /** The finalized replicas in a folder, of a block pool that is open. */
   List<FinalizedReplica> finalizedIn(String pool, TierVolume volume) {
     List<FinalizedReplica> found = new ArrayList<>();
     try (AutoCloseableLock lock = acquireDatasetLock()) {
+      if (!isOpen(pool)) {
+        return found;
+      }
       for (ReplicaInfo replica : volumeMap.replicas(pool)) {
         if (replica instanceof FinalizedReplica && replica.getVolume() == volume) {
           found.add((FinalizedReplica) replica);
@@ -455,6 +532,7 @@ class TierDataset extends FsDatasetImpl {
   @Override
   public void shutdown() {
     mover.stop();
+    shadows.stop();
     copies.in(null).forEach(copies::drop);
     journal.flush();
     status.close();

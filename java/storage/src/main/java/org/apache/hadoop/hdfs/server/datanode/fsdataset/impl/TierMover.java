@@ -38,11 +38,14 @@ final class TierMover {
     private final ExtendedBlockId block;
     private final FinalizedReplica replica;
     private final double weight;
+    /** Whether the mode wants it to be persisted before it leaves, which is not done yet. */
+    private final boolean isUnpersisted;
 
-    private Resident(ExtendedBlockId block, FinalizedReplica replica, double weight) {
+    private Resident(ExtendedBlockId block, FinalizedReplica replica, double weight, boolean isUnpersisted) {
       this.block = block;
       this.replica = replica;
       this.weight = weight;
+      this.isUnpersisted = isUnpersisted;
     }
 
     private boolean isCopy() {
@@ -139,22 +142,28 @@ final class TierMover {
     return dataset.moveDown(resident.block.getBlockPoolId(), resident.replica, reason, throttler);
   }
 
-  /** What may leave a folder in RAM, coldest first; of the same weight copies first, since they leave at no cost. */
+  /**
+   * What may leave a folder in RAM: first what has a shadow, in the mode HHH-M, which leaves at no cost, then coldest
+   * first; of the same weight copies first.
+   */
   private List<Resident> residents(TierVolume ram, long now) {
     List<Resident> residents = new ArrayList<>();
     for (ExtendedBlockId block : dataset.copies().in(ram)) {
-      residents.add(new Resident(block, null, dataset.uses().weight(block, now)));
+      residents.add(new Resident(block, null, dataset.uses().weight(block, now), false));
     }
     for (String pool : ram.getBlockPoolList()) {
       for (FinalizedReplica replica : dataset.finalizedIn(pool, ram)) {
         ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), pool);
         // What the cache has locked in memory stays where it is mapped from.
         if (!dataset.isCached(pool, replica.getBlockId())) {
-          residents.add(new Resident(block, replica, dataset.uses().weight(block, now)));
+          boolean isUnpersisted =
+              settings.mode().isAllInRam() && !dataset.shadows().isPersistent(pool, replica);
+          residents.add(new Resident(block, replica, dataset.uses().weight(block, now), isUnpersisted));
         }
       }
     }
-    residents.sort(Comparator.comparingDouble((Resident resident) -> resident.weight)
+    residents.sort(Comparator.comparing((Resident resident) -> resident.isUnpersisted)
+        .thenComparingDouble(resident -> resident.weight)
         .thenComparing(resident -> !resident.isCopy()));
     return residents;
   }

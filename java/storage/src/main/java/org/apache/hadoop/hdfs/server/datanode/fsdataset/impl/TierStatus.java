@@ -3,8 +3,11 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 import io.howdah.storage.TierSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.ArrayList;
+import java.util.List;
 import javax.management.ObjectName;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.metrics2.util.MBeans;
 
 /** The state of a DataNode's tiers in JMX. Thread-safe. */
@@ -116,6 +119,34 @@ final class TierStatus implements TierStatusMXBean, AutoCloseable {
   @Override
   public long getCopiedBytes() {
     return dataset.counts().copiedBytes.sum();
+  }
+
+  @Override
+  public long getPersisted() {
+    return dataset.counts().persisted.sum();
+  }
+
+  @Override
+  public long getPersistedBytes() {
+    return dataset.counts().persistedBytes.sum();
+  }
+
+  private List<ReplicaInfo> unpersisted() {
+    List<ReplicaInfo> all = new ArrayList<>();
+    for (String pool : dataset.volumeMap.getBlockPoolList()) {
+      all.addAll(dataset.shadows().unpersisted(pool));
+    }
+    return all;
+  }
+
+  @Override
+  public int getUnpersisted() {
+    return unpersisted().size();
+  }
+
+  @Override
+  public long getUnpersistedBytes() {
+    return unpersisted().stream().mapToLong(ReplicaInfo::getNumBytes).sum();
   }
 
   @Override

@@ -47,6 +47,18 @@ public interface TierStatusMXBean {
   /** Bytes of them. */
   long getCopiedBytes();
 
+  /** Replicas in RAM that were persisted behind, in the mode HHH-M. */
+  long getPersisted();
+
+  /** Bytes of them. */
+  long getPersistedBytes();
+
+  /** Replicas in RAM that a power failure would lose now, in the mode HHH-M; without it 0. */
+  int getUnpersisted();
+
+  /** Bytes of them. */
+  long getUnpersistedBytes();
+
   /** Moves and copies that failed. */
   long getFailures();
 }

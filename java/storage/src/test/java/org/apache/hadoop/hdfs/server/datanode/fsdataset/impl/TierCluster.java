@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
@@ -28,11 +30,13 @@ import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+import org.apache.hadoop.util.AutoCloseableLock;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
 
 /** A whole HDFS in this process, with all its folders in RAM. */
+@SuppressWarnings("try") // locks are held, not used
 final class TierCluster implements ExtensionContext.Store.CloseableResource, AutoCloseable {
   static final int BLOCK = 1 << 20;
   static final StorageType[] THREE = {StorageType.RAM_DISK, StorageType.SSD, StorageType.DISK};
@@ -86,7 +90,7 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   }
 
   /** Removes all files and their blocks, and gives all folders the size that they have. */
-  private TierCluster emptied() {
+  TierCluster emptied() {
     try {
       for (FileStatus file : fs.listStatus(new Path("/"))) {
         fs.delete(file.getPath(), true);
@@ -113,8 +117,13 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
 
   /** The mode HHH with small blocks; the mover looks when a test says so. */
   static Configuration hhh() {
+    return mode("hhh");
+  }
+
+  /** A mode with small blocks; nothing is moved or persisted but when a test says so. */
+  static Configuration mode(String name) {
     Configuration conf = new Configuration();
-    conf.set("dfs.rdma.hhh.mode", "hhh");
+    conf.set("dfs.rdma.hhh.mode", name);
     conf.setLong("dfs.rdma.mover.interval", 3_600_000);
     return plain(conf);
   }
@@ -129,6 +138,7 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     // A DataNode that has more to do than the others, by the last heartbeats, is a good one nevertheless.
     conf.setBoolean("dfs.namenode.replication.considerLoad", false);
     conf.setInt("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 50);
+    conf.setInt("dfs.client.retry.window.base", 10);
     conf.setBoolean("dfs.client.block.write.replace-datanode-on-failure.best-effort", true);
     return conf;
   }
@@ -194,6 +204,24 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
       }
     }
     throw new AssertionError("no DataNode has " + path + " on " + type);
+  }
+
+  /** The blocks, by name, that are in RAM only on all DataNodes that have them. */
+  Set<String> unpersisted() {
+    Set<String> names = new TreeSet<>();
+    Set<String> elsewhere = new TreeSet<>();
+    for (TierDataset dataset : datasets()) {
+      dataset.shadows().unpersisted(pool()).forEach(replica -> names.add(replica.getBlockName()));
+      try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+        for (ReplicaInfo replica : dataset.volumeMap.replicas(pool())) {
+          if (dataset.shadows().isPersistent(pool(), replica)) {
+            elsewhere.add(replica.getBlockName());
+          }
+        }
+      }
+    }
+    names.removeAll(elsewhere);
+    return names;
   }
 
   /** The NameNode hears now what DataNodes have to tell. */

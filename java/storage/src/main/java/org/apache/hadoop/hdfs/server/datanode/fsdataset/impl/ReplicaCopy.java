@@ -1,0 +1,307 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.File;
+import java.io.FileInputStream;
+import java.io.FileOutputStream;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
+import org.apache.hadoop.hdfs.util.DataTransferThrottler;
+import org.apache.hadoop.util.AutoCloseableLock;
+
+/**
+ * A copy of a finalized replica's files in another folder of the DataNode, which may take the replica's place. Files
+ * are copied without the dataset's lock. On SSD and disk a copy lies in the folder that DataNodes of any kind recover
+ * replicas from when they start, so it is never lost once it is whole. Used by one thread at a time.
+ */
+@SuppressWarnings("try") // locks and references are held, not used
+final class ReplicaCopy {
+  private static final int PIECE = 1 << 20;
+
+  private final TierDataset dataset;
+  private final String pool;
+  private final FinalizedReplica replica;
+  private final TierVolume target;
+
+  // Of the replica as it was when it was copied.
+  private final Block block;
+  private final File original;
+  private final File originalMeta;
+
+  private File data;
+  private File meta;
+  /** Bytes that count as used in the folder. */
+  private long counted;
+
+  /** A copy that is still to be made of a replica as it is now. */
+  ReplicaCopy(TierDataset dataset, String pool, FinalizedReplica replica, TierVolume target) {
+    this.dataset = dataset;
+    this.pool = pool;
+    this.replica = replica;
+    this.target = target;
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      block = new Block(replica);
+      original = replica.getBlockFile();
+      originalMeta = replica.getMetaFile();
+    }
+  }
+
+  /** A copy that was found when the DataNode started. */
+  static ReplicaCopy found(TierDataset dataset, String pool, FinalizedReplica replica, TierVolume target, File data) {
+    ReplicaCopy copy = new ReplicaCopy(dataset, pool, replica, target);
+    copy.data = data;
+    copy.meta = FsDatasetUtil.getMetaFile(data, copy.block.getGenerationStamp());
+    copy.counted = copy.data.length() + copy.meta.length(); // the folder was measured with it
+    return copy;
+  }
+
+  TierVolume volume() {
+    return target;
+  }
+
+  long bytes() {
+    return block.getNumBytes();
+  }
+
+  /** Whether it is a copy of a replica as that is now. */
+  boolean isOf(ReplicaInfo now) {
+    return now == replica && now.getGenerationStamp() == block.getGenerationStamp()
+        && now.getNumBytes() == block.getNumBytes() && now.getBlockFile().equals(original);
+  }
+
+  /** Whether the replica is still the one that was copied: recovery gives back the same object changed. */
+  boolean isUnchanged() {
+    return isOf(dataset.volumeMap.get(pool, block.getBlockId()));
+  }
+
+  /**
+   * Copies the files, no faster than the throttler lets it; null: as fast as it can.
+   *
+   * @param placing run when all is copied, right before the copy gets its name in the folder
+   * @return whether there is a copy now; not if the replica was seen to change meanwhile
+   * @throws IOException if files cannot be read or written
+   */
+  boolean make(DataTransferThrottler throttler, Runnable placing) throws IOException {
+    FsVolumeSpi source = replica.getVolume();
+    if (!isUnchanged() || source == target) {
+      return false;
+    }
+    boolean isMade = false;
+    try (FsVolumeReference from = source.obtainReference(); FsVolumeReference to = target.obtainReference()) {
+      long reserved = block.getNumBytes() + originalMeta.length();
+      target.reserveSpaceForReplica(reserved);
+      name(new File(target.getTmpDir(pool), original.getName() + ".move"));
+      try {
+        if (copy(original, data, throttler) == block.getNumBytes() && copy(originalMeta, meta, throttler) > 0) {
+          placing.run();
+          if (!target.isRam()) {
+            place();
+          }
+          isMade = true;
+        }
+      } catch (IOException e) {
+        if (isUnchanged()) {
+          throw e;
+        } // else its files are elsewhere, or gone
+      } finally {
+        target.releaseReservedSpace(reserved);
+        if (isMade) {
+          counted = data.length() + meta.length();
+          target.incDfsUsed(pool, counted);
+        } else {
+          delete();
+        }
+      }
+    }
+    return isMade;
+  }
+
+  private void name(File file) {
+    data = file;
+    meta = FsDatasetUtil.getMetaFile(file, block.getGenerationStamp());
+  }
+
+  /** Moves the files to where a start of the DataNode looks for them, and makes that last. */
+  private void place() throws IOException {
+    File folder = target.getLazyPersistDir(pool);
+    if (!folder.isDirectory()) {
+      Files.createDirectories(folder.toPath());
+      sync(folder.getParentFile());
+    }
+    File from = data;
+    File fromMeta = meta;
+    name(new File(folder, original.getName()));
+    try {
+      // A block file without its meta file is nothing, so that one comes first.
+      Files.move(from.toPath(), data.toPath(), StandardCopyOption.REPLACE_EXISTING);
+      Files.move(fromMeta.toPath(), meta.toPath(), StandardCopyOption.REPLACE_EXISTING);
+      sync(folder);
+    } finally {
+      delete(from, fromMeta); // there is one only if that failed
+    }
+  }
+
+  static void sync(File folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder.toPath())) {
+      channel.force(true);
+    }
+  }
+
+  /**
+   * Has the copy take the replica's place; if the replica has changed, the copy is deleted.
+   *
+   * @return the replica at its new place, or null if it is where it was
+   */
+  FinalizedReplica exchange() throws IOException {
+    FinalizedReplica moved = null;
+    TierVolume source = (TierVolume) replica.getVolume();
+    try (FsVolumeReference from = source.obtainReference(); FsVolumeReference to = target.obtainReference()) {
+      File old = new File(source.getTmpDir(pool), original.getName() + ".moved");
+      File oldMeta = FsDatasetUtil.getMetaFile(old, block.getGenerationStamp());
+      long metaLength = originalMeta.length();
+      try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+        if (!isUnchanged()) {
+          return null;
+        }
+        moved = activate();
+        // Out of the folder that scans look at. What a crash leaves of it is removed at the next start.
+        rename(original, old);
+        rename(originalMeta, oldMeta);
+      }
+      // Clients that hold the old file open let go of it: they would not see what is appended.
+      dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(
+          new ExtendedBlockId(block.getBlockId(), pool));
+      report();
+      delete(old, oldMeta);
+      source.onBlockFileDeletion(pool, block.getNumBytes());
+      source.onMetaFileDeletion(pool, metaLength);
+      return moved;
+    } finally {
+      if (moved == null) {
+        delete();
+      }
+    }
+  }
+
+  /**
+   * Has the copy take the place of a replica that is gone, with its files or its folder.
+   *
+   * @return the replica, or null if there is one by now, and the copy is deleted; null also if the pool ends, and the
+   *     copy stays
+   */
+  FinalizedReplica revive() throws IOException {
+    FinalizedReplica revived;
+    try (FsVolumeReference to = target.obtainReference()) {
+      try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+        if (!dataset.isOpen(pool)) {
+          return null;
+        }
+        if (dataset.volumeMap.get(pool, block.getBlockId()) != null) {
+          delete();
+          return null;
+        }
+        revived = activate();
+      }
+      report();
+      return revived;
+    }
+  }
+
+  private FinalizedReplica activate() throws IOException {
+    File there = target.getBlockPoolSlice(pool).addBlock(block, data);
+    target.onMetaFileDeletion(pool, counted); // the replica counts in its place
+    counted = 0;
+    target.getBlockPoolSlice(pool).incrNumBlocks();
+    FinalizedReplica active = new FinalizedReplica(block, target, there.getParentFile());
+    dataset.volumeMap.add(pool, active);
+    return active;
+  }
+
+  /**
+   * Tells the NameNode where the replica is. That cannot be done under the dataset's lock: a block pool that ends waits
+   * for that lock, and reports wait for the pool. So the replica may be deleted or appended to, and be reported as
+   * such, right before. The NameNode believes the last report of a block, so the replica is looked at again after each,
+   * until it is what was told.
+   */
+  private void report() {
+    Block told = null;
+    FsVolumeSpi where = target;
+    while (true) {
+      ReplicaInfo now = dataset.volumeMap.get(pool, block.getBlockId());
+      if (now == null && told != null) {
+        told = null;
+        dataset.reportDeleted(pool, block, where);
+      } else if (now instanceof FinalizedReplica && !isTold((FinalizedReplica) now, told, where)) {
+        told = new Block(now);
+        where = now.getVolume();
+        dataset.reportReceived(pool, told, where);
+      } else {
+        return; // a replica that is being written is reported when that ends
+      }
+    }
+  }
+
+  private static boolean isTold(FinalizedReplica now, Block told, FsVolumeSpi where) {
+    return told != null && where == now.getVolume() && told.getGenerationStamp() == now.getGenerationStamp()
+        && told.getNumBytes() == now.getNumBytes();
+  }
+
+  private static void rename(File from, File to) {
+    if (!from.renameTo(to)) {
+      TierDataset.LOG.warn("{} was moved to another folder and could not be removed; the next scan of the folders does",
+          from);
+    }
+  }
+
+  /** Removes its files. */
+  void delete() {
+    delete(meta, data);
+    target.onMetaFileDeletion(pool, counted);
+    counted = 0;
+  }
+
+  private static void delete(File... files) {
+    for (File file : files) {
+      if (file.exists() && !file.delete()) {
+        TierDataset.LOG.warn("{} could not be removed; the DataNode's next start removes it", file);
+      }
+    }
+  }
+
+  private long copy(File from, File to, DataTransferThrottler throttler) throws IOException {
+    try (FileInputStream in = new FileInputStream(from); FileOutputStream out = new FileOutputStream(to)) {
+      long copied = copy(in.getChannel(), out.getChannel(), throttler);
+      if (!target.isRam()) {
+        out.getChannel().force(true);
+      }
+      return copied;
+    }
+  }
+
+  /** Copies a file; the thread's interrupt ends it with an exception. */
+  static long copy(FileChannel in, FileChannel out, DataTransferThrottler throttler) throws IOException {
+    ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+    long copied = 0;
+    while (in.read(piece) >= 0) {
+      piece.flip();
+      int bytes = piece.remaining();
+      while (piece.hasRemaining()) {
+        out.write(piece);
+      }
+      piece.clear();
+      copied += bytes;
+      if (throttler != null) {
+        throttler.throttle(bytes);
+      }
+    }
+    return copied;
+  }
+}

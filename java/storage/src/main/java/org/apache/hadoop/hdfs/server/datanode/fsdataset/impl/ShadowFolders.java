@@ -1,0 +1,128 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.StandardCopyOption;
+import java.util.List;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+
+/**
+ * The shadows of a block pool when a DataNode starts and ends. Upstream takes each for a replica when it starts, and
+ * of a pair deletes either: a shadow whose replica is in RAM still is put aside meanwhile, and is its shadow again
+ * after. Upstream also trusts a list of replicas that it wrote when it ended, in which shadows are missing.
+ */
+final class ShadowFolders {
+  private static final String SHADOWS = "lazypersist";
+  private static final String ASIDE = "howdah-shadows";
+  private static final String LIST = "replicas";
+
+  private final TierDataset dataset;
+  private final String pool;
+  private final List<TierVolume> volumes;
+
+  ShadowFolders(TierDataset dataset, String pool) {
+    this.dataset = dataset;
+    this.pool = pool;
+    this.volumes = dataset.volumes(null);
+  }
+
+  private File current(TierVolume volume) {
+    return new File(new File(volume.getCurrentDir(), pool), "current");
+  }
+
+  private static File[] files(File folder) {
+    File[] files = folder.listFiles();
+    return files == null ? new File[0] : files;
+  }
+
+  private static void move(File file, File folder) throws IOException {
+    Files.createDirectories(folder.toPath());
+    Files.move(file.toPath(), folder.toPath().resolve(file.getName()), StandardCopyOption.REPLACE_EXISTING);
+  }
+
+  /** Undoes what a start that did not end has put aside. */
+  void restore() throws IOException {
+    for (TierVolume volume : volumes) {
+      for (File file : files(new File(current(volume), ASIDE))) {
+        move(file, new File(current(volume), SHADOWS));
+      }
+    }
+  }
+
+  /** Before upstream looks for replicas. */
+  void putAside() throws IOException {
+    for (TierVolume volume : volumes) {
+      for (File meta : files(new File(current(volume), SHADOWS))) {
+        if (!volume.isRam() && Block.isMetaFilename(meta.getName()) && isInRam(meta)) {
+          move(Block.metaToBlockFile(meta), new File(current(volume), ASIDE));
+          move(meta, new File(current(volume), ASIDE));
+        }
+      }
+    }
+  }
+
+  private boolean isInRam(File meta) {
+    File data = Block.metaToBlockFile(meta);
+    for (TierVolume ram : volumes) {
+      File there = ram.isRam() ? DatanodeUtil.idToBlockDir(new File(current(ram), "finalized"),
+          Block.filename2id(data.getName())) : null;
+      if (there != null && new File(there, meta.getName()).exists() && data.exists()
+          && new File(there, data.getName()).length() == data.length()) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /** After it. */
+  void takeBack(Shadows shadows) throws IOException {
+    for (TierVolume volume : volumes) {
+      File aside = new File(current(volume), ASIDE);
+      for (File meta : files(aside)) {
+        if (Block.isMetaFilename(meta.getName())) {
+          takeBack(volume, meta, shadows);
+        }
+      }
+      if (aside.exists() && !aside.delete()) {
+        TierDataset.LOG.warn("{} is not empty; the DataNode's next start looks at it again", aside);
+      }
+    }
+  }
+
+  private void takeBack(TierVolume volume, File asideMeta, Shadows shadows) throws IOException {
+    File folder = volume.getLazyPersistDir(pool);
+    File asideData = Block.metaToBlockFile(asideMeta);
+    move(asideData, folder);
+    move(asideMeta, folder);
+    ReplicaCopy.sync(folder);
+    File data = new File(folder, asideData.getName());
+    long id = Block.filename2id(data.getName());
+    ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+    boolean fits = replica instanceof FinalizedReplica && replica.getVolume().getStorageType() == StorageType.RAM_DISK
+        && replica.getNumBytes() == data.length()
+        && asideMeta.getName().equals(replica.getMetaFile().getName());
+    if (fits) {
+      shadows.found(new ExtendedBlockId(id, pool),
+          ReplicaCopy.found(dataset, pool, (FinalizedReplica) replica, volume, data));
+    } else {
+      TierDataset.LOG.warn("{} is no copy of what is in RAM; the DataNode's next start looks at it again", data);
+    }
+  }
+
+  /** When the pool has ended: the next start, of whatever DataNode, reads the folders that have shadows. */
+  void forgetLists() {
+    for (TierVolume volume : volumes) {
+      File list = new File(current(volume), LIST);
+      if (files(new File(current(volume), SHADOWS)).length > 0 && list.exists() && !list.delete()) {
+        TierDataset.LOG.warn("{} could not be removed: start the DataNode five minutes from now at the earliest, or "
+            + "remove it, since copies of replicas in RAM are missing in it", list);
+      }
+    }
+  }
+}

@@ -1,0 +1,225 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.apache.hadoop.fs.StorageType.DISK;
+import static org.apache.hadoop.fs.StorageType.RAM_DISK;
+import static org.apache.hadoop.fs.StorageType.SSD;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import io.howdah.storage.BlockEvent;
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
+import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The mode HHH-M on a whole HDFS: all replicas in RAM, and what a power failure leaves. */
+class ShadowsTest {
+  private static final int MB = 1 << 20;
+  private static final int NODES = 3;
+
+  private static TierCluster hdfs;
+
+  @BeforeAll
+  static void start() throws IOException {
+    hdfs = new TierCluster(TierCluster.mode("In-Memory"), NODES, TierCluster.THREE);
+  }
+
+  @AfterAll
+  static void stop() {
+    hdfs.close();
+  }
+
+  @BeforeEach
+  void empty() {
+    hdfs.emptied();
+  }
+
+  @Test
+  void exactlyWhatIsListedAsUnpersistedIsLostWithPower() throws Exception {
+    Path persisted = hdfs.write("/persisted", 3 * MB + 100, 3);
+    hdfs.await(persisted, RAM_DISK, RAM_DISK, RAM_DISK);
+    assertThat(hdfs.unpersisted()).isEqualTo(names(persisted));
+    Path single = hdfs.write("/single", MB, 1);
+    hdfs.await(single, RAM_DISK);
+    persist();
+    assertThat(hdfs.unpersisted()).isEmpty();
+    Path other = hdfs.write("/other", 2 * MB, 3);
+    hdfs.await(other, RAM_DISK, RAM_DISK, RAM_DISK);
+    restart(false);
+    assertThat(hdfs.unpersisted()).as("what has a shadow has it after a restart").isEqualTo(names(other));
+    hdfs.await(persisted, RAM_DISK, RAM_DISK, RAM_DISK);
+    assertThat(shadowFiles()).hasSize(2 * (3 * 4 + 1));
+    hdfs.assertHolds(other, 2 * MB);
+    restart(true);
+    hdfs.assertHolds(persisted, 3 * MB + 100);
+    hdfs.assertHolds(single, MB);
+    awaitMissing(2);
+    assertThatThrownBy(() -> hdfs.read(other)).isInstanceOf(IOException.class);
+    hdfs.fs.delete(other, false);
+    awaitMissing(0);
+  }
+
+  @Test
+  void shadowsFollowTheirReplicas() throws Exception {
+    Path path = hdfs.write("/file", 1000, 2);
+    hdfs.await(path, RAM_DISK, RAM_DISK);
+    persist();
+    assertThat(shadowFiles()).hasSize(4);
+    try (FSDataOutputStream out = hdfs.fs.append(path)) {
+      out.write(new byte[MB / 2]);
+      out.hflush();
+      assertThat(hdfs.unpersisted()).as("it is being written").isEqualTo(names(path));
+      assertThat(shadowFiles()).as("that of what it was stays").hasSize(4);
+    }
+    assertThat(hdfs.unpersisted()).isEqualTo(names(path));
+    persist();
+    assertThat(hdfs.unpersisted()).isEmpty();
+    assertThat(shadowFiles()).as("in place of the first").hasSize(4);
+    assertThat(tell("unpersisted")).isEmpty();
+    String block = names(path).iterator().next();
+    assertThat(tell("persisted:blk_1," + block)).containsExactly(block, block);
+    hdfs.fs.delete(path, false);
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return shadowFiles().isEmpty();
+    }, ShadowsTest::shadowFiles);
+  }
+
+  /** The answers of all DataNodes. */
+  private static List<String> tell(String attribute) throws Exception {
+    List<String> all = new ArrayList<>();
+    for (TierDataset dataset : hdfs.datasets()) {
+      all.addAll(Arrays.asList((String[]) new BlocksMBean(dataset).getAttribute(attribute)));
+    }
+    return all;
+  }
+
+  @Test
+  void theShadowTakesTheReplicasPlace() throws Exception {
+    Path evicted = hdfs.write("/evicted", MB, 1);
+    hdfs.await(evicted, RAM_DISK);
+    persist();
+    TierDataset holder = hdfs.holder(evicted, RAM_DISK);
+    Object shadow = inode(shadowOf(holder, evicted));
+    hdfs.setCapacity(RAM_DISK, MB / 2);
+    hdfs.rounds();
+    hdfs.await(evicted, SSD);
+    assertThat(inode(hdfs.replica(holder, evicted).getBlockFile())).as("it was not copied again").isEqualTo(shadow);
+    hdfs.assertHolds(evicted, MB);
+    hdfs.setCapacity(RAM_DISK, -1);
+
+    Path gone = hdfs.write("/gone", MB, 1);
+    hdfs.await(gone, RAM_DISK);
+    persist();
+    holder = hdfs.holder(gone, RAM_DISK);
+    ReplicaInfo replica = hdfs.replica(holder, gone);
+    assertThat(replica.getBlockFile().delete() && replica.getMetaFile().delete()).isTrue();
+    DataNodeTestUtils.runDirectoryScanner(holder.datanode);
+    persist();
+    hdfs.report();
+    hdfs.await(gone, SSD);
+    hdfs.assertHolds(gone, MB);
+    assertThat(shadowFiles()).isEmpty();
+    List<BlockEvent> events = holder.journal().of(new ExtendedBlockId(replica.getBlockId(), hdfs.pool()));
+    assertThat(events).last().asString().endsWith("\tmoved\tRAM_DISK\tSSD\tlost");
+  }
+
+  private static File shadowOf(TierDataset dataset, Path path) throws IOException {
+    String name = hdfs.blocks(path).get(0).getBlock().getBlockName();
+    return new File(dataset.volumes(SSD).get(0).getLazyPersistDir(hdfs.pool()), name);
+  }
+
+  private static Object inode(File file) throws IOException {
+    return Files.getAttribute(file.toPath(), "unix:ino");
+  }
+
+  @Test
+  void fullRamMeansSsdAndFullSsdMeansDisk() throws Exception {
+    hdfs.setCapacity(RAM_DISK, 0);
+    hdfs.await(hdfs.write("/ssd", MB, 2), SSD, SSD);
+    hdfs.setCapacity(SSD, 0);
+    hdfs.await(hdfs.write("/disk", MB, 2), DISK, DISK);
+    hdfs.setCapacity(RAM_DISK, -1);
+    Path path = hdfs.write("/ram", MB, 2);
+    hdfs.await(path, RAM_DISK, RAM_DISK);
+    hdfs.setCapacity(DISK, 0);
+    long failures = failures();
+    persist();
+    assertThat(failures()).isEqualTo(failures + 2);
+    assertThat(hdfs.unpersisted()).isEqualTo(names(path));
+    hdfs.assertHolds(path, MB);
+  }
+
+  private static long failures() {
+    return hdfs.datasets().stream().mapToLong(dataset -> dataset.counts().failures.sum()).sum();
+  }
+
+  private static void persist() {
+    hdfs.datasets().forEach(dataset -> dataset.shadows().round());
+  }
+
+  private static Set<String> names(Path path) throws IOException {
+    Set<String> names = new TreeSet<>();
+    for (LocatedBlock block : hdfs.blocks(path)) {
+      names.add(block.getBlock().getBlockName());
+    }
+    return names;
+  }
+
+  private static List<String> shadowFiles() throws IOException {
+    List<String> files = new ArrayList<>();
+    for (TierDataset dataset : hdfs.datasets()) {
+      for (TierVolume volume : dataset.volumes(null)) {
+        String[] there = volume.getLazyPersistDir(hdfs.pool()).list();
+        files.addAll(Arrays.asList(there == null ? new String[0] : there));
+      }
+    }
+    return files;
+  }
+
+  /** All DataNodes end and start again; without power what was in RAM is gone. */
+  private static void restart(boolean isWithoutPower) throws Exception {
+    List<DataNodeProperties> all = new ArrayList<>();
+    for (int i = 0; i < NODES; i++) {
+      File ram = new File(hdfs.dataset(0).volumes(RAM_DISK).get(0).getBasePath());
+      all.add(hdfs.cluster.stopDataNode(0));
+      if (isWithoutPower) {
+        FileUtil.fullyDeleteContents(ram);
+      }
+    }
+    for (DataNodeProperties node : all) {
+      hdfs.cluster.restartDataNode(node);
+    }
+    hdfs.cluster.waitActive();
+    hdfs.report();
+    hdfs.cluster.triggerBlockReports();
+  }
+
+  private static void awaitMissing(int count) throws Exception {
+    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      BlockManagerTestUtil.checkHeartbeat(blocks); // removes replicas on storage that is gone
+      BlockManagerTestUtil.updateState(blocks);
+      return blocks.getMissingBlocksCount() == count;
+    }, blocks::getMissingBlocksCount);
+  }
+}
