@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../jni/crc32c.h"
+#include "crc32c.h"
 #include "hadoop.h"
 
 /* DataChecksum's numbers. */
@@ -99,10 +99,10 @@ static bool by_table(const struct work *work, size_t from, struct finding *findi
 
 static bool go_through(const struct work *work, struct finding *finding)
 {
-    if (work->type != CRC32C || !hd_crc32c_is_fast())
+    if (work->type != CRC32C || !hh_crc32c_is_fast())
         return by_table(work, 0, finding);
-    size_t bad = hd_crc32c_chunks(work->data, work->length, work->chunk, work->sums, work->verify);
-    return bad == HD_CRC32C_GOOD || by_table(work, bad, finding);
+    size_t bad = hh_crc32c_chunks(work->data, work->length, work->chunk, work->sums, work->verify);
+    return bad == HH_CRC32C_GOOD || by_table(work, bad, finding);
 }
 
 /* Whether the numbers make sense; how many bytes of sums there are. */

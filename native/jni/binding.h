@@ -7,9 +7,8 @@
  *
  * Every method is static and takes numbers: handles and addresses as jlong, results as jlong or jint with -errno for
  * failure. The cause in words stays in the thread's hd_last_error(), which Java asks for only then. Nothing on the way
- * of a message touches a Java object, so nothing there can stop a collector or be stopped by one (checksums look into
- * arrays, for microseconds). What a handle points to is kept alive by the Java side's own counting (Handle.java);
- * nothing is checked here.
+ * of a message touches a Java object, so nothing there can stop a collector or be stopped by one. What a handle points
+ * to is kept alive by the Java side's own counting (Handle.java); nothing is checked here.
  */
 #include <jni.h>
 #include <stdint.h>
@@ -17,14 +16,14 @@
 #include <howdah/howdah.h>
 
 /* Raised with every change of a method's signature or meaning; Native.ABI is its other half. */
-#define HD_JNI_ABI 5
+#define HD_JNI_ABI 6
 
 struct hd_jni_part {
     const JNINativeMethod *methods;
     jint count;
 };
 
-extern const struct hd_jni_part hd_jni_engine, hd_jni_stream, hd_jni_fetch, hd_jni_checksum, hd_jni_file;
+extern const struct hd_jni_part hd_jni_engine, hd_jni_stream, hd_jni_fetch, hd_jni_file;
 
 #define HD_JNI_COUNT(array) ((jint)(sizeof(array) / sizeof((array)[0])))
 /* jni.h wants char pointers that it does not write to. */

@@ -44,8 +44,7 @@ static jint check_versions(JNIEnv *env, jclass natives)
 JNIEXPORT jint JNICALL JNI_OnLoad(JavaVM *vm, void *reserved)
 {
     (void)reserved;
-    static const struct hd_jni_part *const parts[] = {&hd_jni_engine, &hd_jni_stream, &hd_jni_fetch, &hd_jni_checksum,
-                                                      &hd_jni_file};
+    static const struct hd_jni_part *const parts[] = {&hd_jni_engine, &hd_jni_stream, &hd_jni_fetch, &hd_jni_file};
     JNIEnv *env;
     if ((*vm)->GetEnv(vm, (void **)&env, JNI_VERSION_1_8) != JNI_OK)
         return JNI_ERR;

@@ -39,7 +39,6 @@ public final class Engine implements Closeable {
       String source = null;
       try {
         source = NativeLibrary.ofThisProcess().load();
-        Crc32c.libraryIsThere();
       } catch (EngineUnavailableException e) {
         cause = e;
       } catch (RuntimeException | LinkageError e) {

@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
   /** The other half of HD_JNI_ABI in native/jni/binding.h. The library reads it when it is loaded. */
-  static final int ABI = 5;
+  static final int ABI = 6;
 
   static final long FOREVER = -1;
 
@@ -164,15 +164,6 @@ final class Native {
   static native int fetchReplyFile(long fetch, int fd, long offset, long length);
 
   static native int fetchReplyError(long fetch, int error, String cause);
-
-  // Checksums; whether they are or were right.
-
-  static native boolean crcIsFast();
-
-  static native boolean crcAt(long data, int length, int chunk, long sums);
-
-  static native boolean crcOf(byte[] data, int offset, int length, int chunk, byte[] sums, int sumsOffset,
-      boolean verify);
 
   // Files.
 

@@ -9,7 +9,7 @@
 
 #if defined(__x86_64__)
 
-bool hd_crc32c_is_fast(void)
+bool hh_crc32c_is_fast(void)
 {
     return __builtin_cpu_supports("sse4.2");
 }
@@ -52,7 +52,7 @@ __attribute__((target("sse4.2"))) static void sums_of_three(const unsigned char 
 
 #else /* what Java does itself is as good */
 
-bool hd_crc32c_is_fast(void)
+bool hh_crc32c_is_fast(void)
 {
     return false;
 }
@@ -71,7 +71,7 @@ static void sums_of_three(const unsigned char *p, size_t chunk, uint32_t sums[3]
 
 #endif
 
-size_t hd_crc32c_chunks(const unsigned char *data, size_t length, size_t chunk, unsigned char *sums, bool verify)
+size_t hh_crc32c_chunks(const unsigned char *data, size_t length, size_t chunk, unsigned char *sums, bool verify)
 {
     const unsigned char *begin = data;
     while (length > 0) {
@@ -92,5 +92,5 @@ size_t hd_crc32c_chunks(const unsigned char *data, size_t length, size_t chunk, 
         length -= step;
         sums += count * 4;
     }
-    return HD_CRC32C_GOOD;
+    return HH_CRC32C_GOOD;
 }
