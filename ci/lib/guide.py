@@ -5,7 +5,7 @@ import subprocess
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GUIDE = ROOT / "docs/guide"
-SOURCES = ("java", "native", "dist", "slurm-pbs", "packages")
+SOURCES = ("java", "native", "dist", "slurm-pbs", "packages", "patches")
 GAP = 400  # characters of code between two fixed parts of a line
 
 
