@@ -8,11 +8,21 @@ import java.io.FileDescriptor;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
+import java.net.URI;
 import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.security.Permission;
+import java.util.List;
+import java.util.concurrent.CopyOnWriteArrayList;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.RawLocalFileSystem;
+import org.apache.hadoop.fs.permission.FsPermission;
+import org.apache.hadoop.io.SecureIOUtils;
 import org.apache.hadoop.io.nativeio.NativeIO.POSIX;
+import org.apache.hadoop.util.Shell;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -90,6 +100,55 @@ class NativeIoTest {
     }
     assertThatThrownBy(() -> POSIX.chmod(path("none"), 0700)).satisfies(e -> assertThat(errno(e))
         .isEqualTo(Errno.ENOENT));
+  }
+
+  private interface Action {
+    void run() throws Exception;
+  }
+
+  /** The commands that are run meanwhile. */
+  private static List<String> commandsOf(Action action) throws Exception {
+    List<String> commands = new CopyOnWriteArrayList<>();
+    System.setSecurityManager(new SecurityManager() {
+      @Override
+      public void checkExec(String command) {
+        commands.add(command);
+      }
+
+      @Override
+      public void checkPermission(Permission permission) {
+        // All else is allowed.
+      }
+    });
+    try {
+      action.run();
+    } finally {
+      System.setSecurityManager(null);
+    }
+    return commands;
+  }
+
+  @Test
+  void permissionsAreChangedWithoutAProcess() throws Exception {
+    RawLocalFileSystem files = new RawLocalFileSystem();
+    files.initialize(URI.create("file:///"), new Configuration());
+    FsPermission permission = new FsPermission((short) 0741);
+    String name = path("file");
+    assertThat(Shell.isSetsidAvailable).isTrue(); // it runs a command once
+    assertThat(commandsOf(() -> {
+      files.create(new org.apache.hadoop.fs.Path(name), permission, true, 4096, (short) 1, 4096, null).close();
+      files.setPermission(new org.apache.hadoop.fs.Path(name), permission);
+      files.mkdirs(new org.apache.hadoop.fs.Path(path("folder")), permission);
+      FileUtil.setPermission(new File(path("folder")), permission);
+      SecureIOUtils.createForWrite(new File(path("other")), 0741).close();
+    })).isEmpty();
+    for (String each : new String[] {"file", "folder", "other"}) {
+      assertThat(PosixFilePermissions.toString(Files.getPosixFilePermissions(folder.resolve(each))))
+          .isEqualTo("rwxr----x");
+    }
+    // What 2.8.1 has no native method for: reading them.
+    assertThat(commandsOf(() -> files.getFileStatus(new org.apache.hadoop.fs.Path(name)).getPermission()))
+        .hasSize(1).allMatch(command -> command.endsWith("ls"));
   }
 
   @Test
