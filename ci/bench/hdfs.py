@@ -2,11 +2,13 @@
 
 Each round runs one side after the other, the order changing from round to round, each on a fresh cluster of the same shape:
 three DataNodes on this machine, replication 3, short-circuit reads off, data on the medium that is asked for. Beside ours as
-it is by default there are its variants: all replicas at once, and stages on DataNodes.
+it is by default there are its variants: all replicas at once, and stages on DataNodes. Short-circuit reads are measured on
+both sides, and against the engine: client and DataNodes share this machine.
 """
 
 import argparse
 import functools
+import glob
 import json
 import os
 import re
@@ -14,6 +16,7 @@ import resource
 import shutil
 import sys
 import tempfile
+import threading
 import time
 
 import java_profile
@@ -40,7 +43,14 @@ TARGETS = {
     ("latency max", "64 writers"): 1.0,
     ("memory", "engine of a DataNode"): 1.0,
 }
-VARIANTS = {"parallel": "dfs.replication.parallel.enabled=true", "stages": "dfs.rdma.stages.enabled=true"}
+SHORT_CIRCUIT = "dfs.client.read.shortcircuit=true"
+VARIANTS = {
+    "parallel": "dfs.replication.parallel.enabled=true",
+    "stages": "dfs.rdma.stages.enabled=true",
+    "short-circuit": SHORT_CIRCUIT,
+}
+STOCK_SHORT_CIRCUIT = "stock short-circuit"
+READS = ("read", "random", "readers")
 MEDIA = {"tmpfs": "/dev/shm", "disk": None}
 DATANODES = ("datanode-1", "datanode-2", "datanode-3")
 CPU_DAEMONS = ("namenode", *DATANODES)
@@ -87,6 +97,48 @@ class Cluster:
         """MB that a DataNode's engine held at its peak, and its limit, at the DataNode where it was the most."""
         counters = (engine_bytes(self.tree.run("howdah", "stat", self.pid(daemon))) for daemon in DATANODES)
         return [size / MB for size in max(counters)]
+
+
+class Busy(threading.Thread):
+    """Processor seconds of this machine, seen often enough to tell what a part of a second took."""
+
+    def __init__(self):
+        super().__init__(daemon=True)
+        self.seen = []
+        self.ended = threading.Event()
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.join()
+
+    def run(self):
+        while not self.ended.is_set():
+            with open("/proc/stat") as file:
+                ticks = [int(word) for word in file.readline().split()[1:9]]
+            busy = sum(ticks) - ticks[3] - ticks[4] - ticks[7]  # idle, waiting for a disk, stolen
+            self.seen.append((time.monotonic(), busy / os.sysconf("SC_CLK_TCK")))
+            self.ended.wait(0.02)
+
+    def between(self, begin, end):
+        """Processor seconds from begin to end, of time.monotonic()."""
+        return self.until(end) - self.until(begin)
+
+    def until(self, moment):
+        """Processor seconds at a moment, on the line between the two nearest readings."""
+        before, after = self.seen[0], self.seen[-1]
+        for reading in self.seen:
+            if reading[0] <= moment:
+                before = reading
+            else:
+                after = reading
+                break
+        if moment <= before[0] or after[0] <= before[0]:
+            return before[1]
+        return before[1] + (after[1] - before[1]) * min(1, (moment - before[0]) / (after[0] - before[0]))
 
 
 def engine_bytes(printed):
@@ -149,21 +201,30 @@ def clients_seconds():
 def sides_of(trees, variants):
     """(name, tree, settings) of all that is measured."""
     ours, theirs = trees
-    return [("ours", ours, []), ("stock", theirs, []), *((name, ours, [VARIANTS[name]]) for name in variants)]
+    sides = [("ours", ours, []), ("stock", theirs, []), *((name, ours, [VARIANTS[name]]) for name in variants)]
+    if "short-circuit" in variants:
+        sides.append((STOCK_SHORT_CIRCUIT, theirs, [SHORT_CIRCUIT]))
+    return sides
 
 
 def measure(tree, extra, options, medium, windows=None):
     """One round of one side. When each of its parts ran, (begin, end) by CLOCK_MONOTONIC, is added to windows."""
     windows = {} if windows is None else windows
     scratch = tempfile.mkdtemp(prefix="howdah-hdfs-", dir=MEDIA[medium])
-    settings = ["dfs.replication=3", "dfs.client.read.shortcircuit=false"]
+    by_file = SHORT_CIRCUIT in extra
+    # A folder that nobody else may write to, nor any folder above it.
+    sockets = tempfile.mkdtemp(prefix="howdah-bench-", dir="/run" if os.geteuid() == 0 else os.path.expanduser("~"))
+    settings = ["dfs.replication=3", *extra]
+    settings.append("dfs.domain.socket.path=%s/dn._PORT" % sockets if by_file else "dfs.client.read.shortcircuit=false")
     if tree.name == "ours":
-        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport, *extra]
+        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport]
     try:
-        with Cluster(tree, scratch, settings) as cluster:
+        with Cluster(tree, scratch, settings) as cluster, Busy() as busy:
             document = os.path.join(scratch, "figures.json")
             words = ["--size", options.size, "--client-size", options.client_size, "--clients", options.clients]
             words += ["--random", "20000", "--settle", str(options.settle)]
+            if by_file:
+                words += ["--measure", ",".join(READS)]
             before, clients_before = cluster.cpu_seconds(), clients_seconds()
             # A client holds up to 8 MB: 64 of them do not fit into the default heap.
             tree.run("howdah", "bench", "hdfs", *words, "--json", document, HOWDAH_OPTS="-Xmx1g", **cluster.site)
@@ -172,6 +233,13 @@ def measure(tree, extra, options, medium, windows=None):
                 samples = json.load(file)["samples"]
             figures = figures_of(samples)
             windows.update((window_name(sample), (sample["begin"], sample["end"])) for sample in samples)
+            for sample in samples:
+                if sample["measure"] in READS:
+                    taken = busy.between(sample["begin"], sample["end"])
+                    figures["processor time", window_name(sample)] = ("s", "lower", taken)
+            if by_file:
+                check_short_circuit(cluster)
+                return figures
             figures["processor time", "DataNodes"] = ("s", "lower", spent)
             figures["processor time", "clients"] = ("s", "lower", clients_seconds() - clients_before)
             if options.dfsio:
@@ -184,6 +252,16 @@ def measure(tree, extra, options, medium, windows=None):
             return figures
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(sockets, ignore_errors=True)
+
+
+def check_short_circuit(cluster):
+    """Ends it all unless DataNodes passed files to the clients."""
+    for log in glob.glob(os.path.join(cluster.folder, "logs", "datanode-*.log")):
+        with open(log, errors="replace") as file:
+            if any("REQUEST_SHORT_CIRCUIT_FDS" in line and "success: true" in line for line in file):
+                return
+    raise SystemExit("no DataNode passed a file to a client: short-circuit reads were not used")
 
 
 def window_name(sample):
@@ -222,7 +300,14 @@ def add_rows(result, seen, medium, variants):
             continue
         result.add(kind, row, unit, better, sides["ours"], sides["stock"], target=TARGETS.get((kind, case)))
         for name in variants:
-            result.add(kind, "%s, %s" % (row, name), unit, better, sides[name], sides["stock"])
+            if name != "short-circuit":
+                result.add(kind, "%s, %s" % (row, name), unit, better, sides[name], sides["stock"])
+            elif name in sides:
+                by_file = sides[name]
+                named = dict(reference_name="stock, short-circuit")
+                result.add(kind, "%s, %s" % (row, name), unit, better, by_file, sides[STOCK_SHORT_CIRCUIT], **named)
+                named = dict(reference_name="ours, short-circuit")
+                result.add(kind, row + ", engine against file", unit, better, sides["ours"], by_file, **named)
 
 
 def main():
@@ -239,7 +324,7 @@ def main():
     parser.add_argument("--clients", default="4,64", help="how many clients at a time (default 4,64)")
     parser.add_argument("--dfsio", type=int, default=3072, help="MB that TestDFSIO moves; 0 leaves it out (default 3072)")
     parser.add_argument("--settle", type=int, default=12, help="seconds that JVMs settle before what counts (default 12)")
-    parser.add_argument("--variants", default="parallel,stages", help="of ours, as rows of their own (default parallel,stages)")
+    parser.add_argument("--variants", default=",".join(VARIANTS), help="of ours, as rows of their own (default all)")
     perf_profile.add_option(parser)
     memory.add_option(parser)
     options = parser.parse_args()

@@ -63,6 +63,38 @@ class FiguresTest(unittest.TestCase):
         self.assertEqual(rows, [("memory", "engine of a DataNode, disk", [64.0], [512.0], 1.0)])
         self.assertEqual([name for name, _, _ in hdfs.sides_of(["o", "s"], ["stages"])], ["ours", "stock", "stages"])
 
+    def test_short_circuit_reads_are_compared_with_stocks_and_with_the_engine(self):
+        rows = []
+
+        class Result:
+            def add(self, kind, case, unit, better, ours, reference, reference_name=None, target=None):
+                rows.append((case, ours, reference, reference_name))
+
+        variants = ["short-circuit"]
+        sides = hdfs.sides_of(["o", "s"], variants)
+        self.assertEqual([(name, tree) for name, tree, _ in sides[2:]], [("short-circuit", "o"), ("stock short-circuit", "s")])
+        figures = {"ours": [1.0], "stock": [2.0]}
+        seen = {
+            (("latency", "write"), "ms", "lower"): figures,
+            (("latency", "read"), "ms", "lower"): dict(figures, **{"short-circuit": [0.5], "stock short-circuit": [0.7]}),
+        }
+        hdfs.add_rows(Result(), seen, "disk", variants)
+        self.assertEqual(
+            rows,
+            [
+                ("write, disk", [1.0], [2.0], None),
+                ("read, disk", [1.0], [2.0], None),
+                ("read, disk, short-circuit", [0.5], [0.7], "stock, short-circuit"),
+                ("read, disk, engine against file", [1.0], [0.5], "ours, short-circuit"),
+            ],
+        )
+
+    def test_processor_seconds_lie_between_readings(self):
+        busy = hdfs.Busy()
+        busy.seen = [(10.0, 1.0), (11.0, 3.0), (12.0, 3.5)]
+        self.assertEqual(busy.between(10.5, 11.5), 1.25)
+        self.assertEqual(busy.between(9.0, 13.0), 2.5)
+
 
 if __name__ == "__main__":
     unittest.main()
