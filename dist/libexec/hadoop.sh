@@ -111,6 +111,9 @@ jvm_options() {
         "-Dhadoop.root.logger=$1" "-Dhadoop.policy.file=${HADOOP_POLICYFILE:-hadoop-policy.xml}"
         "-Dyarn.log.dir=$LOG_DIR" "-Dyarn.log.file=$2" "-Dyarn.home.dir=$HADOOP_HOME" "-Dyarn.root.logger=$1"
         "-Djava.library.path=${JAVA_LIBRARY_PATH:+$JAVA_LIBRARY_PATH:}$HADOOP_HOME/lib/native")
+    # Since 8u171 Java reads no class from a key store that is not named here: keys of encryption zones could be made, but not read.
+    # shellcheck disable=SC2016 # a class's name
+    JVM+=('-Djceks.key.serialFilter=java.lang.Enum;java.security.KeyRep;java.security.KeyRep$Type;javax.crypto.spec.SecretKeySpec;org.apache.hadoop.crypto.key.JavaKeyStoreProvider$KeyMetadata;!*')
     split_words words "${HADOOP_OPTS:-}"
     JVM+=(${words[@]+"${words[@]}"})
     # The security log is for those who serve; a client's events go nowhere unless asked for.
