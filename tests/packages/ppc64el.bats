@@ -28,6 +28,19 @@ setup() {
     dpkg-deb -f "$HOWDAH_BUILD"/packages/deb/ppc64el/howdah-engine_*.deb Depends | grep -q 'libc6 (>= 2.28)'
 }
 
+@test "Hadoop's native library and libhdfs are in the packages of both architectures, for apt and for yum" {
+    local arch listing
+    for arch in amd64:x86_64 ppc64el:ppc64le; do
+        listing=$(dpkg-deb -c "$HOWDAH_BUILD/packages/deb/${arch%:*}"/howdah-engine_*.deb)
+        listing+=$(rpm -qlp "$HOWDAH_BUILD/packages/rpm/${arch#*:}"/howdah-engine-0*.rpm)
+        [ "$(grep -c '/usr/lib/howdah/lib/native/libhadoop\.so$' <<<"$listing")" -eq 2 ]
+        [ "$(grep -c '/usr/lib/howdah/lib/native/libhdfs\.so\.0\.0\.0$' <<<"$listing")" -ge 2 ]
+        listing=$(dpkg-deb -c "$HOWDAH_BUILD/packages/deb/${arch%:*}"/howdah-engine-dev_*.deb)
+        listing+=$(rpm -qlp "$HOWDAH_BUILD/packages/rpm/${arch#*:}"/howdah-engine-devel-0*.rpm)
+        [ "$(grep -c '/usr/include/hdfs\.h$' <<<"$listing")" -eq 2 ]
+    done
+}
+
 @test "howdah doctor runs" {
     run "${EMULATE[@]}" "$ROOT/usr/lib/howdah/libexec/native/hd-doctor"
     echo "$output"
