@@ -12,7 +12,7 @@ setup_file() {
     mkdir "$BATS_FILE_TMPDIR/classes"
     "$JAVA_HOME/bin/javac" -proc:none -d "$BATS_FILE_TMPDIR/classes" -cp "$(echo "$build"/hadoop/junit-*.jar)" \
         "$root"/tests/conformance/runner/src/test/fixtures/fixture/*.java \
-        "$root"/tests/conformance/runner/src/test/fixtures/org/apache/hadoop/{ipc,hdfs/net}/*.java
+        "$root"/tests/conformance/runner/src/test/fixtures/{org/apache/hadoop/{ipc,hdfs/net},io/howdah/upgrade}/*.java
 }
 
 setup() {
@@ -203,6 +203,18 @@ fixture.CallsOver quick 1'
     has 'fixture.CallsOver (engine): no block data connection went over the engine'
     last_line_is '2 passed, 2 failed, 0 skipped'
     conformance 'fixture.WritesPast quick 1 sockets=1'
+    [ "$status" -eq 0 ]
+}
+
+@test "with the shuffle forced over the engine the counts of its traffic decide" {
+    suite=shuffle-forced
+    conformance 'fixture.ShufflesPast quick 1
+fixture.CallsOver quick 1'
+    [ "$status" -eq 1 ]
+    has 'fixture.ShufflesPast (engine): 1 ends of shuffled parts did not go over the engine, 2 did'
+    has 'fixture.CallsOver (engine): no shuffled part went over the engine'
+    last_line_is '2 passed, 2 failed, 0 skipped'
+    conformance 'fixture.ShufflesPast quick 1 sockets=1'
     [ "$status" -eq 0 ]
 }
 

@@ -153,7 +153,8 @@ public final class Conformance {
         return Collections.singletonList(suite);
       }
     }
-    throw new UsageException("--suite " + name + ": hadoop, rpc-forced, hdfs-forced, spark or all was expected");
+    throw new UsageException("--suite " + name + ": hadoop, rpc-forced, hdfs-forced, shuffle-forced,"
+        + " spark or all was expected");
   }
 
   private static List<Suite> possible(Setup setup, List<Suite> suites) {

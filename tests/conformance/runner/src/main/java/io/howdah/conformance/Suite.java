@@ -53,6 +53,21 @@ enum Suite {
     }
   },
 
+  /** Hadoop's once more, with MapReduce's shuffle forced over the engine. */
+  SHUFFLE_FORCED("shuffle-forced", Places.HADOOP) {
+    @Override
+    List<String> options(ClassList.Entry entry, Path work) {
+      List<String> options = hadoopOptions(work);
+      demandEngine(options, "conformance.shuffle", entry);
+      return options;
+    }
+
+    @Override
+    void environment(Map<String, String> environment, Path tree, Path work, String classPath) {
+      forgetHadoop(environment);
+    }
+  },
+
   SPARK("spark", "jars", "share/howdah", "share/howdah/lib") {
     @Override
     List<String> options(ClassList.Entry entry, Path work) {
@@ -129,7 +144,7 @@ enum Suite {
 
   /** The suite whose classes and jars this one runs with another configuration; itself if it is none of that kind. */
   Suite base() {
-    return this == RPC_FORCED || this == HDFS_FORCED ? HADOOP : this;
+    return this == SPARK ? SPARK : HADOOP;
   }
 
   /**

@@ -3,6 +3,7 @@ package io.howdah.conformance.harness;
 import java.lang.reflect.Method;
 import java.util.Arrays;
 import java.util.List;
+import java.util.Map;
 
 /**
  * Whether what a class sends went over the engine, told as one more test of it. Without this a suite that forces the
@@ -12,23 +13,21 @@ public final class EngineCheck {
   /** The test's name. */
   public static final String NAME = "(engine)";
 
-  private static final List<String> OVER = Arrays.asList("clientConnections", "serverConnections");
   private static final List<EngineCheck> CHECKS = Arrays.asList(
-      new EngineCheck("rpc", "RPC connection", "org.apache.hadoop.ipc.RdmaMetrics",
-          "clientFallbacks", "clientSockets", "serverSockets"),
-      new EngineCheck("hdfs", "block data connection", "org.apache.hadoop.hdfs.net.RdmaMetrics",
-          "clientFallbacks", "serverSockets"));
+      new EngineCheck("rpc", "RPC connection", new Metrics("org.apache.hadoop.ipc.RdmaMetrics",
+          "clientFallbacks", "clientSockets", "serverSockets")),
+      new EngineCheck("hdfs", "block data connection", new Metrics("org.apache.hadoop.hdfs.net.RdmaMetrics",
+          "clientFallbacks", "serverSockets")),
+      new EngineCheck("shuffle", "shuffled part", new Traffic("shuffle.server.")));
 
   private final String property;
   private final String subject;
-  private final String metrics;
-  private final List<String> past;
+  private final Counts counts;
 
-  private EngineCheck(String name, String subject, String metrics, String... past) {
+  private EngineCheck(String name, String subject, Counts counts) {
     this.property = "conformance." + name;
     this.subject = subject;
-    this.metrics = metrics;
-    this.past = Arrays.asList(past);
+    this.counts = counts;
   }
 
   /** Does what the JVM's properties ask for. @param whole whether every test of the class ran */
@@ -50,8 +49,8 @@ public final class EngineCheck {
     }
     events.started(NAME);
     try {
-      long over = sum(OVER);
-      long beside = sum(past);
+      long over = counts.over();
+      long beside = counts.past();
       String wrong = judge(expected, whole, over, beside);
       System.out.println("=== " + subject + "s over the engine, both ends: " + over + ", past it: " + beside);
       if (wrong.isEmpty()) {
@@ -81,25 +80,88 @@ public final class EngineCheck {
     return "";
   }
 
-  private long sum(List<String> counters) throws ReflectiveOperationException {
-    long sum = 0;
-    for (String counter : counters) {
-      sum += counter(counter);
-    }
-    return sum;
+  /** What was counted in this process. */
+  private interface Counts {
+    long over() throws ReflectiveOperationException;
+
+    long past() throws ReflectiveOperationException;
   }
 
-  private long counter(String name) throws ReflectiveOperationException {
-    Class<?> type = Class.forName(metrics);
-    Method get = type.getDeclaredMethod("get");
-    get.setAccessible(true);
-    Object instance = get.invoke(null);
-    Method accessor = type.getDeclaredMethod(name);
-    accessor.setAccessible(true);
-    Object counter = accessor.invoke(instance);
-    if (counter instanceof Number) {
-      return ((Number) counter).longValue();
+  /** Counters of a metrics source. */
+  private static final class Metrics implements Counts {
+    private static final List<String> OVER = Arrays.asList("clientConnections", "serverConnections");
+
+    private final String source;
+    private final List<String> past;
+
+    Metrics(String source, String... past) {
+      this.source = source;
+      this.past = Arrays.asList(past);
     }
-    return ((Number) counter.getClass().getMethod("value").invoke(counter)).longValue();
+
+    @Override
+    public long over() throws ReflectiveOperationException {
+      return sum(OVER);
+    }
+
+    @Override
+    public long past() throws ReflectiveOperationException {
+      return sum(past);
+    }
+
+    private long sum(List<String> counters) throws ReflectiveOperationException {
+      long sum = 0;
+      for (String counter : counters) {
+        sum += counter(counter);
+      }
+      return sum;
+    }
+
+    private long counter(String name) throws ReflectiveOperationException {
+      Class<?> type = Class.forName(source);
+      Method get = type.getDeclaredMethod("get");
+      get.setAccessible(true);
+      Object instance = get.invoke(null);
+      Method accessor = type.getDeclaredMethod(name);
+      accessor.setAccessible(true);
+      Object counter = accessor.invoke(instance);
+      if (counter instanceof Number) {
+        return ((Number) counter).longValue();
+      }
+      return ((Number) counter.getClass().getMethod("value").invoke(counter)).longValue();
+    }
+  }
+
+  /** Calls of one kind of traffic, by transport. */
+  private static final class Traffic implements Counts {
+    private static final String CALLS = ".calls";
+    private static final String SOCKETS = "tcp" + CALLS;
+
+    private final String kind;
+
+    Traffic(String kind) {
+      this.kind = kind;
+    }
+
+    @Override
+    public long over() throws ReflectiveOperationException {
+      long all = 0;
+      for (Map.Entry<String, Long> count : counts().entrySet()) {
+        if (count.getKey().startsWith(kind) && count.getKey().endsWith(CALLS)) {
+          all += count.getValue();
+        }
+      }
+      return all - past();
+    }
+
+    @Override
+    public long past() throws ReflectiveOperationException {
+      return counts().getOrDefault(kind + SOCKETS, 0L);
+    }
+
+    @SuppressWarnings("unchecked")
+    private static Map<String, Long> counts() throws ReflectiveOperationException {
+      return (Map<String, Long>) Class.forName("io.howdah.upgrade.Traffic").getMethod("counts").invoke(null);
+    }
   }
 }
