@@ -71,6 +71,12 @@ public final class Options {
       16 << 10, 8 << 20, "size of the windows in which a reducer fetches map output");
   public static final Option<Integer> SHUFFLE_PACKETS_AHEAD = Option.count("mapred.rdma.shuffle.packets.ahead", 3, 1,
       64, "windows that each fetcher of a reducer has under way");
+  public static final Option<Boolean> MAP_OUTPUT_SORT = Option.flag("mapred.rdma.map.output.sort", false,
+      "maps sort by key prefixes, and write output that fits in memory once");
+  public static final Option<Boolean> MAP_OUTPUT_FASTEST = Option.flag("mapred.rdma.local.ssd.used", true,
+      "map output goes to RAM disks, then SSDs, then disks, among local directories of several kinds");
+  public static final Option<Double> MAP_OUTPUT_RAM_SHARE = Option.share("mapred.rdma.spill.memory.percentage", 0.7,
+      "how full of all files a RAM disk may become with map output");
 
   // Spark.
   public static final Option<Integer> SPARK_HANDLERS = Option.count("spark.shuffle.rdma.server.handlers", 0, 0, 1024,
@@ -94,7 +100,6 @@ public final class Options {
     ACCEPTED.put("dfs.rdma.namenode.list", "NameNodes are found by dfs.nameservices and fs.defaultFS");
     ACCEPTED.put("dfs.rdma.lustre.path", "this release has no storage mode that uses it");
     ACCEPTED.put("mapred.rdma.shuffle.lustre", "intermediate data is where mapreduce.cluster.local.dir says");
-    ACCEPTED.put("mapred.rdma.local.ssd.used", "intermediate data is where mapreduce.cluster.local.dir says");
     ACCEPTED.put("mapred.rdma.disk.shuffle.enabled", "the shuffle spills to disk as stock Hadoop's does");
   }
 

@@ -1,0 +1,224 @@
+package org.apache.hadoop.mapred;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.compress.CompressionCodec;
+import org.apache.hadoop.io.compress.DefaultCodec;
+import org.apache.hadoop.mapreduce.CryptoUtils;
+import org.apache.hadoop.mapreduce.JobContext;
+import org.apache.hadoop.mapreduce.TaskCounter;
+import org.apache.hadoop.mapreduce.TaskType;
+import org.apache.hadoop.util.Progress;
+import org.apache.hadoop.util.ReflectionUtils;
+
+/**
+ * The files of a map's output: spills, and the final file with its index, in stock's places and format. Codec,
+ * encryption, combiner, counters and the merge of spills are stock's. Not thread-safe.
+ */
+final class MapSpills<K, V> {
+  private static final int HEADER_BYTES = 150;
+  private static final int INDEX_MEMORY = 1 << 20;
+  private static final int INDEX_RECORD_BYTES = 24;
+
+  /** Writes one partition. */
+  private interface Source<K, V> {
+    void write(IFile.Writer<K, V> writer, int partition) throws IOException, InterruptedException,
+        ClassNotFoundException;
+  }
+
+  private final MapTask task;
+  private final JobConf job;
+  private final Task.TaskReporter reporter;
+  private final int partitions;
+  private final FileSystem local;
+  private final MapOutputFile files;
+  private final OutputFolders folders;
+  private final Class<K> keyClass;
+  private final Class<V> valueClass;
+  private final CompressionCodec codec;
+  private final Counters.Counter spilled;
+  private final Task.CombinerRunner<K, V> combiner;
+  private final Task.CombineOutputCollector<K, V> combined;
+  private final List<SpillRecord> indexes = new ArrayList<>();
+  private int spills;
+
+  /** Files of a task. @param folders where they go */
+  @SuppressWarnings("unchecked")
+  MapSpills(MapOutputCollector.Context context, OutputFolders folders) throws IOException, ClassNotFoundException {
+    this.folders = folders;
+    task = context.getMapTask();
+    job = context.getJobConf();
+    reporter = context.getReporter();
+    partitions = job.getNumReduceTasks();
+    local = FileSystem.getLocal(job).getRaw();
+    files = task.getMapOutputFile();
+    keyClass = (Class<K>) job.getMapOutputKeyClass();
+    valueClass = (Class<V>) job.getMapOutputValueClass();
+    codec = job.getCompressMapOutput()
+        ? ReflectionUtils.newInstance(job.getMapOutputCompressorClass(DefaultCodec.class), job) : null;
+    spilled = reporter.getCounter(TaskCounter.SPILLED_RECORDS);
+    combiner = Task.CombinerRunner.create(job, task.getTaskID(),
+        reporter.getCounter(TaskCounter.COMBINE_INPUT_RECORDS), reporter, null);
+    combined = combiner == null ? null : new Task.CombineOutputCollector<>(
+        reporter.getCounter(TaskCounter.COMBINE_OUTPUT_RECORDS), reporter, job);
+  }
+
+  // Spills.
+
+  /** Writes records to a spill file. */
+  void spill(SortedRecords records) throws IOException, InterruptedException, ClassNotFoundException {
+    spill(records.bytes(), (writer, partition) -> write(records, writer, partition));
+  }
+
+  /** Writes a record that has no room in memory to a spill file of its own. @return its bytes in the file */
+  long spill(K key, V value, int partition) throws IOException, InterruptedException, ClassNotFoundException {
+    long[] size = new long[1];
+    spill((long) job.getInt(JobContext.IO_SORT_MB, 100) << 20, (writer, each) -> {
+      if (each == partition) {
+        writer.append(key, value);
+        size[0] = writer.decompressedBytesWritten;
+      }
+    });
+    return size[0];
+  }
+
+  private void spill(long size, Source<K, V> source) throws IOException, InterruptedException,
+      ClassNotFoundException {
+    SpillRecord index;
+    long most = size + (long) partitions * HEADER_BYTES;
+    Path file = folders.forWrite(most, place -> place.getSpillFileForWrite(spills, most));
+    try (FSDataOutputStream out = local.create(file)) {
+      index = write(out, source, spilled);
+    }
+    long indexBytes = (long) partitions * INDEX_RECORD_BYTES;
+    if (indexes.size() * indexBytes >= job.getInt(JobContext.INDEX_CACHE_MEMORY_LIMIT, INDEX_MEMORY)) {
+      Path path = folders.forWrite(indexBytes, place -> place.getSpillIndexFileForWrite(spills, indexBytes));
+      index.writeToFile(path, job);
+    } else {
+      indexes.add(index);
+    }
+    spills++;
+  }
+
+  private SpillRecord write(FSDataOutputStream out, Source<K, V> source, Counters.Counter counter)
+      throws IOException, InterruptedException, ClassNotFoundException {
+    SpillRecord index = new SpillRecord(partitions);
+    for (int partition = 0; partition < partitions; partition++) {
+      long start = out.getPos();
+      IFile.Writer<K, V> writer = new IFile.Writer<>(job, CryptoUtils.wrapIfNecessary(job, out), keyClass, valueClass,
+          codec, counter);
+      boolean whole = false;
+      try {
+        source.write(writer, partition);
+        writer.close();
+        whole = true;
+      } finally {
+        if (!whole) {
+          abandon(writer);
+        }
+      }
+      int padding = CryptoUtils.cryptoPadding(job);
+      index.putIndex(new IndexRecord(start, writer.getRawLength() + padding, writer.getCompressedLength() + padding),
+          partition);
+    }
+    return index;
+  }
+
+  /** Gives its compressor back. The exception that is on its way says more than another one. */
+  private static void abandon(IFile.Writer<?, ?> writer) {
+    try {
+      writer.close();
+    } catch (IOException | RuntimeException e) {
+      PagedMapOutput.LOG.debug("closing a file that failed", e);
+    }
+  }
+
+  private void write(SortedRecords records, IFile.Writer<K, V> writer, int partition) throws IOException,
+      InterruptedException, ClassNotFoundException {
+    if (combiner == null) {
+      records.copy(partition, writer, reporter);
+    } else if (!records.isEmpty(partition)) {
+      combined.setWriter(writer);
+      combiner.combine(records.iterator(partition), combined);
+    }
+  }
+
+  // The final file.
+
+  /**
+   * Writes the final file and its index. Without spills it is the only file that is written. Records that are to be
+   * combined are spilled before they are merged with others, as in stock; others are merged from memory.
+   *
+   * @param rest records that are still in memory
+   * @return the file's length
+   */
+  long finish(SortedRecords rest) throws IOException, InterruptedException, ClassNotFoundException {
+    Progress phase = task.getSortPhase();
+    long length;
+    if (spills == 0) {
+      length = finish(rest.bytes(), (writer, partition) -> write(rest, writer, partition));
+      phase.complete();
+      return length;
+    }
+    if (combiner != null && rest.count() > 0) {
+      spill(rest);
+      rest.clear();
+    }
+    long size = rest.bytes();
+    for (int i = 0; i < spills; i++) {
+      size += local.getFileStatus(files.getSpillFile(i)).getLen();
+    }
+    for (int i = indexes.size(); i < spills; i++) {
+      indexes.add(new SpillRecord(files.getSpillIndexFile(i), job));
+    }
+    phase.addPhases(partitions);
+    length = finish(size, (writer, partition) -> merge(rest, writer, partition));
+    for (int i = 0; i < spills; i++) {
+      local.delete(files.getSpillFile(i), true);
+    }
+    return length;
+  }
+
+  private long finish(long size, Source<K, V> source) throws IOException, InterruptedException,
+      ClassNotFoundException {
+    long most = size + (long) partitions * HEADER_BYTES;
+    long indexBytes = (long) partitions * INDEX_RECORD_BYTES;
+    Path file = folders.forWrite(most, place -> place.getOutputFileForWrite(most));
+    Path index = folders.forWrite(indexBytes, place -> place.getOutputIndexFileForWrite(indexBytes));
+    SpillRecord record;
+    try (FSDataOutputStream out = local.create(file, true)) {
+      record = write(out, source, spilled);
+    }
+    record.writeToFile(index, job);
+    return local.getFileStatus(file).getLen();
+  }
+
+  private void merge(SortedRecords rest, IFile.Writer<K, V> writer, int partition) throws IOException,
+      InterruptedException, ClassNotFoundException {
+    List<Merger.Segment<K, V>> segments = new ArrayList<>();
+    for (int i = 0; i < spills; i++) {
+      IndexRecord part = indexes.get(i).getIndex(partition);
+      segments.add(new Merger.Segment<>(job, local, files.getSpillFile(i), part.startOffset, part.partLength, codec,
+          true));
+    }
+    if (!rest.isEmpty(partition)) {
+      segments.add(new Merger.Segment<>(rest.<K, V>reader(partition, job), true));
+    }
+    int factor = job.getInt(JobContext.IO_SORT_FACTOR, 100);
+    @SuppressWarnings("unchecked")
+    RawKeyValueIterator records = Merger.merge(job, local, keyClass, valueClass, codec, segments, factor,
+        new Path(task.getTaskID().toString()), job.getOutputKeyComparator(), reporter, segments.size() > factor, null,
+        spilled, task.getSortPhase().phase(), TaskType.MAP);
+    if (combiner == null || spills < job.getInt(JobContext.MAP_COMBINE_MIN_SPILLS, 3)) {
+      Merger.writeFile(records, writer, reporter, job);
+    } else {
+      combined.setWriter(writer);
+      combiner.combine(records, combined);
+    }
+    task.getSortPhase().startNextPhase();
+  }
+}
