@@ -44,6 +44,8 @@ TARGETS = {
     ("memory", "engine of a DataNode"): 1.0,
 }
 SHORT_CIRCUIT = "dfs.client.read.shortcircuit=true"
+# As dist/etc/hadoop/hdfs-site.xml has it, which clusters of tests do not read.
+OWN_BUFFER = "dfs.client.read.shortcircuit.buffer.size=65536"
 VARIANTS = {
     "parallel": "dfs.replication.parallel.enabled=true",
     "stages": "dfs.rdma.stages.enabled=true",
@@ -217,7 +219,7 @@ def measure(tree, extra, options, medium, windows=None):
     settings = ["dfs.replication=3", *extra]
     settings.append("dfs.domain.socket.path=%s/dn._PORT" % sockets if by_file else "dfs.client.read.shortcircuit=false")
     if tree.name == "ours":
-        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport]
+        settings += [*ENGINE, "hadoop.rdma.transport=" + options.transport, OWN_BUFFER]
     try:
         with Cluster(tree, scratch, settings) as cluster, Busy() as busy:
             document = os.path.join(scratch, "figures.json")
