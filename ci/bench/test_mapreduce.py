@@ -1,0 +1,76 @@
+"""Tests of how what jobs print becomes rows of MapReduce's benchmark."""
+
+import unittest
+
+import mapreduce
+import report
+
+PRINTED = """
+26/11/27 10:00:00 INFO mapreduce.Job: Job job_1795000000000_0002 completed successfully
+26/11/27 10:00:00 INFO mapreduce.Job: Counters: 49
+\tFile System Counters
+\t\tFILE: Number of bytes read=100
+\t\tFILE: Number of bytes written=2200
+\tMap-Reduce Framework
+\t\tMap output bytes=900
+\t\tMap output materialized bytes=1000
+\t\tCPU time spent (ms)=12500
+"""
+
+
+def rows_of(figures, size_mb):
+    result = report.Report("x", "stock", "/tmp")
+    mapreduce.add_rows(result, figures, size_mb)
+    return {(row["measure"], row["reference_name"]): row for row in result.rows}
+
+
+class MapReduceTest(unittest.TestCase):
+    def test_counters_are_read_from_what_the_client_prints(self):
+        self.assertEqual("job_1795000000000_0002", mapreduce.job_id(PRINTED))
+        self.assertEqual({"cpu": 12.5, "disk bytes": 2.2}, mapreduce.figures_of(mapreduce.counters(PRINTED)))
+
+    def test_the_wait_is_from_the_last_map_that_counts_to_the_reducers_first_calls(self):
+        attempts = [
+            {"type": "MAP", "state": "SUCCEEDED", "finishTime": 1000},
+            {"type": "MAP", "state": "KILLED", "finishTime": 9000},
+            {"type": "MAP", "state": "SUCCEEDED", "finishTime": 5000},
+            {"type": "REDUCE", "state": "SUCCEEDED", "finishTime": 9000, "mergeFinishTime": 6000},
+            {"type": "REDUCE", "state": "SUCCEEDED", "finishTime": 9500, "mergeFinishTime": 7000},
+        ]
+        self.assertEqual(1.5, mapreduce.wait_of(attempts))
+        self.assertEqual(mapreduce.TICK, mapreduce.wait_of(attempts[:2] + [dict(attempts[3], mergeFinishTime=900)]))
+
+    def test_targets_hold_for_large_inputs_against_either_kind_of_stock(self):
+        sides = {"ours": [6.0], "stock": [10.0], "tuned": [7.9]}
+        rows = rows_of({"TeraSort|cpu": sides, "TeraSort|time": sides}, 8192)
+        self.assertTrue(rows["cpu", "stock"]["met"])
+        self.assertFalse(rows["cpu", "tuned"]["met"])
+        self.assertTrue(rows["time", "stock"]["met"])
+        self.assertNotIn("target", rows["time", "tuned"])
+        self.assertEqual(
+            ["missed: cpu, TeraSort: 1.32 times better than tuned, asked for 1.33"], mapreduce.missed(list(rows.values()))
+        )
+
+    def test_at_1_gb_no_job_may_be_slower_beyond_the_spread(self):
+        rows = rows_of({"Sort|time": {"ours": [10.1, 10.4], "stock": [10.0, 10.2]}}, 1024)
+        self.assertTrue(rows["time", "stock"]["met"])
+        rows = rows_of({"Sort|time": {"ours": [12.0, 12.1], "stock": [10.0, 10.1]}}, 1024)
+        self.assertFalse(rows["time", "stock"]["met"])
+        self.assertNotIn("target", rows_of({"Sort|cpu": {"ours": [1], "stock": [1]}}, 1024)["cpu", "stock"])
+
+    def test_what_is_written_to_disk_has_a_bound_of_its_own(self):
+        rows = rows_of({"Sort|disk bytes": {"ours": [1.6], "stock": [2.1], "tuned": [2.0]}}, 1024)
+        self.assertEqual(
+            ["missed: disk bytes, Sort: 1.60 bytes written for each byte of map output, asked for 1.1"],
+            mapreduce.missed(list(rows.values())),
+        )
+
+    def test_a_containers_heap_holds_what_a_tuned_map_sorts_in_memory(self):
+        for size in (1024, 8192):
+            heap = int(mapreduce.common_options(size, 2)["mapreduce.map.java.opts"][4:-1])
+            self.assertLess(mapreduce.tuned_options(size)["mapreduce.task.io.sort.mb"], 0.8 * heap)
+        self.assertEqual(["-Da=1"], mapreduce.settings({"a": 1}))
+
+
+if __name__ == "__main__":
+    unittest.main()
