@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit unit-slow e2e e2e-slow conformance conformance-slow
-.PHONY: bench-default bench-engine bench-hdfs bench-mapreduce bench-rpc bench-spark bench-stock deb rpm repo test-packages package-table option-table docs clean
+.PHONY: bench-default bench-engine bench-hdfs bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo test-packages package-table option-table docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench-spark: stock ## compare Spark's shuffles over the engine with stock Spark'
 
 bench-stock: stock ## compare with stock Hadoop while RDMA is off, build/bench/stock.json
 	@ci/bench-stock
+
+bench-storage: stock ## compare HDFS in storage modes with stock Hadoop's, build/bench/storage.json
+	@ci/bench-storage
 
 deb: dist ## build the packages for apt, both architectures, build/packages/deb/
 	@ci/prepare packages

@@ -1,0 +1,253 @@
+"""HDFS in a storage mode: jobs on stock Hadoop, on ours with all blocks on disk, and on ours in HHH and HHH-M, in turn.
+
+Each round starts a new cluster for each side, the order changing from round to round, and runs TestDFSIO, Sort and TeraSort
+on it. With a limit no process of a cluster, of any side, reads or writes more bytes of its disk in a second (cgroup v2, io.max).
+"""
+
+import argparse
+import contextlib
+import glob
+import json
+import os
+import re
+import shutil
+import statistics
+import sys
+import tempfile
+import time
+import urllib.request
+
+import report
+import stock
+
+# What papers on the reference system report: throughput of writes, time of Sort and of TeraSort.
+GOALS = {
+    "hhh": {"dfsio write": 2.06, "sort": 1 / (1 - 0.41), "terasort": 1 / (1 - 0.12)},
+    "hhh-m": {"dfsio write": 2.26, "cpu dfsio write": 2, "sort": 1 / (1 - 0.55), "terasort": 1 / (1 - 0.21)},
+}
+MEASURES = {"dfsio": ("throughput", "MB/s", "higher"), "cpu": ("daemons' processor time", "s/GB", "lower")}
+# Share of the reads served from RAM of a file that was read three times before, and did not fit when it was written.
+HOT_SHARE = 0.9
+CGROUPS = "/sys/fs/cgroup"
+
+
+class Side(stock.Tree):
+    """A tree, and the options that its clusters start with."""
+
+    def __init__(self, name, home, java_home, *start):
+        super().__init__(name, home, java_home)
+        self.start = start
+
+
+def ticks(cluster):
+    """Processor seconds of a cluster's daemons so far."""
+    total = 0
+    for path in glob.glob(os.path.join(cluster, "run", "*.pid")):
+        with open(path, encoding="ascii") as file:
+            pid = file.read().split()[0]
+        with open("/proc/%s/stat" % pid, encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        total += int(fields[11]) + int(fields[12])
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def dfsio(side, cluster, site, size_mb):
+    figures = {}
+    command = ["hadoop", "jar", side.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
+    for step in ("write", "read"):
+        before = ticks(cluster)
+        printed = side.run(*command, "-" + step, "-nrFiles", "4", "-size", "%dMB" % (size_mb // 4), **site)
+        figures["dfsio " + step] = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
+        figures["cpu dfsio " + step] = (ticks(cluster) - before) / (size_mb / 1000)
+    side.run(*command, "-clean", **site)
+    return figures
+
+
+def sorts(side, site, size_mb):
+    """Seconds of Sort, TeraGen and TeraSort, start of their clients included."""
+
+    def seconds(*arguments):
+        started = time.monotonic()
+        side.run("hadoop", "jar", examples, *arguments, **site)
+        return time.monotonic() - started
+
+    examples = side.jar("mapreduce/hadoop-mapreduce-examples-*.jar")
+    seconds("randomwriter", "-D", "mapreduce.randomwriter.totalbytes=%d" % (size_mb << 20), "/sort/in")
+    figures = {"sort": seconds("sort", "/sort/in", "/sort/out")}
+    figures["teragen"] = seconds("teragen", str((size_mb << 20) // 100), "/tera/in")
+    figures["terasort"] = seconds("terasort", "/tera/in", "/tera/out")
+    return figures
+
+
+def datanodes(cluster):
+    """What the JMX of each DataNode shows of its storage mode."""
+    with open(os.path.join(cluster, "cluster.properties"), encoding="utf-8") as file:
+        properties = dict(line.strip().split("=", 1) for line in file if "=" in line)
+    for name, port in properties.items():
+        if re.fullmatch(r"port\.datanode-\d+\.http", name):
+            url = "http://localhost:%s/jmx?qry=Hadoop:service=DataNode,name=HowdahStorage-*" % port
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                yield json.load(answer)["beans"][0]
+
+
+def sums(cluster, *names):
+    beans = list(datanodes(cluster))
+    return [sum(bean[name] for bean in beans) for name in names]
+
+
+def hot_share(side, cluster, site, scratch):
+    """The share of reads from RAM of a file with one replica, which is not in RAM at first, after three reads of it."""
+    file = os.path.join(scratch, "hot")
+    with open(file, "wb") as out:
+        out.write(os.urandom(32 << 20))
+    side.run("hdfs", "dfs", "-D", "dfs.replication=1", "-put", file, "/hot", **site)
+    for _ in range(3):
+        side.run("hdfs", "dfs", "-get", "/hot", file + ".back", **site)
+        os.remove(file + ".back")
+    deadline = time.monotonic() + 60
+    while sums(cluster, "CopiesInRamBytes")[0] < 32 << 20 and time.monotonic() < deadline:
+        time.sleep(0.5)
+    before = sums(cluster, "Reads", "ReadsFromRam")
+    for _ in range(3):
+        side.run("hdfs", "dfs", "-get", "/hot", file + ".back", **site)
+        os.remove(file + ".back")
+    reads, from_ram = (now - then for now, then in zip(sums(cluster, "Reads", "ReadsFromRam"), before))
+    return from_ram / reads
+
+
+def jobs(side, options, scratch):
+    """{case: figure} of a new cluster of a side."""
+    folder = tempfile.mkdtemp(prefix=side.name, dir=scratch)
+    cluster = os.path.join(folder, "cluster")
+    side.run("howdah", "cluster", "start", "--dir", cluster, "-D", "dfs.blocksize=%d" % (options.block << 20), *side.start)
+    try:
+        site = {"HADOOP_CONF_DIR": os.path.join(cluster, "conf")}
+        figures = dfsio(side, cluster, site, options.size)
+        if side.name == "hhh":
+            figures["hot share"] = hot_share(side, cluster, site, folder)
+        figures.update(sorts(side, site, options.size))
+        return figures
+    finally:
+        side.run("howdah", "cluster", "stop", "--dir", cluster)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def limited(bytes_a_second, folder):
+    """This process and what it starts meanwhile reads and writes the folder's disk no faster; 0: no limit."""
+    if not bytes_a_second:
+        yield
+        return
+    group = os.path.join(CGROUPS, "howdah-bench-%d" % os.getpid())
+    try:
+        os.mkdir(group)
+        device = os.stat(folder).st_dev
+        write(group, "io.max", "%d:%d rbps=%d wbps=%d" % (os.major(device), os.minor(device), bytes_a_second, bytes_a_second))
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            os.rmdir(group)
+        raise SystemExit(
+            "the disk of %s cannot be limited (%s): that takes root, the io controller of cgroup v2, and a folder on a whole "
+            "device; --limits 0 measures without" % (folder, error)
+        ) from error
+    with open("/proc/self/cgroup", encoding="ascii") as file:
+        own = CGROUPS + file.read().strip().rsplit(":", 1)[1]
+    write(group, "cgroup.procs", os.getpid())
+    try:
+        yield
+    finally:
+        write(own, "cgroup.procs", os.getpid())
+        with contextlib.suppress(OSError):
+            os.rmdir(group)
+
+
+def write(group, name, text):
+    with open(os.path.join(group, name), "w", encoding="ascii") as file:
+        file.write(str(text))
+
+
+def add(result, figures, limit):
+    """Rows of {case: {side: [figure a round]}}."""
+    disk = "%d MB/s of disk" % (limit >> 20) if limit else "disk not limited"
+    for case, sides in figures.items():
+        if case == "hot share":
+            continue
+        measure, unit, better = MEASURES.get(case.split()[0], ("time", "s", "lower"))
+        for side, values in sides.items():
+            if side != "stock":
+                goal = GOALS.get(side, {}).get(case) if limit else None
+                name = "%s, %s, %s" % (case[4:] if case.startswith("cpu ") else case, side, disk)
+                result.add(measure, name, unit, better, values, sides["stock"], target=goal, paired=True)
+
+
+def missed_hot_share(figures):
+    """What to say of the share of reads from RAM; nothing if it is met."""
+    least = min(share for values in figures["hot share"].values() for share in values)
+    return [] if least >= HOT_SHARE else ["missed: %.0f %% of the reads of a hot file are from RAM" % (100 * least)]
+
+
+def missed(rows):
+    return [
+        "missed: %s, %s: %.2f times better than stock, the goal is %.2f" % (row["measure"], row["case"], row["ratio"], row["target"])
+        for row in rows
+        if not row.get("met", True)
+    ]
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--ours", required=True)
+    parser.add_argument("--stock", required=True)
+    parser.add_argument("--java-home", required=True)
+    parser.add_argument("--root", required=True)
+    parser.add_argument("--rounds", type=int, default=4, help="clusters of each side, the order changing (default 4)")
+    parser.add_argument("--size", type=int, default=1024, help="MB that each job writes (default 1024)")
+    parser.add_argument("--block", type=int, default=16, help="MB of a block (default 16)")
+    parser.add_argument("--ram", default="/dev/shm", help="a folder on a tmpfs (default /dev/shm)")
+    parser.add_argument("--limits", default="150,0", help="MB/s of disk, a set of rows each; 0: not limited (default 150,0)")
+    options = parser.parse_args()
+    if min(options.rounds, options.block) < 1 or options.size < 4:
+        parser.error("--rounds and --block must be at least 1, --size at least 4")
+    if not re.fullmatch(r"\d{1,6}(,\d{1,6})*", options.limits):
+        parser.error("--limits: numbers of MB/s with commas between are needed")
+    return options
+
+
+def main():
+    options = arguments()
+    scratch = tempfile.mkdtemp(prefix="howdah-bench-")
+    ram = tempfile.mkdtemp(prefix="howdah-bench-", dir=options.ram)
+    sides = [
+        Side("stock", options.stock, options.java_home),
+        Side("disk", options.ours, options.java_home),
+        Side("hhh", options.ours, options.java_home, "--mode", "hhh", "--ram", ram),
+        Side("hhh-m", options.ours, options.java_home, "--mode", "hhh-m", "--ram", ram),
+    ]
+    result = report.Report(
+        "storage",
+        "stock Hadoop 2.8.1",
+        options.root,
+        jdk=report.jdk(options.java_home),
+        cluster="3 DataNodes, 2 NodeManagers, one machine",
+        size_mb=options.size,
+        block_mb=options.block,
+    )
+    lines = []
+    try:
+        for limit in (int(number) << 20 for number in options.limits.split(",")):
+            with limited(limit, scratch):
+                figures = stock.alternate("jobs", options.rounds, sides, lambda side: jobs(side, options, scratch))
+            add(result, figures, limit)
+            result.conditions["hot_share"] = round(statistics.median(figures["hot share"]["hhh"]), 3)
+            lines += missed_hot_share(figures)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+        shutil.rmtree(ram, ignore_errors=True)
+    print(result.write())
+    lines += missed(result.rows)
+    print("\n".join(lines) if lines else "every goal is met")
+    return 1 if lines else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
