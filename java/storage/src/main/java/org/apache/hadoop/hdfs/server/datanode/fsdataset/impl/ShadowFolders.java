@@ -46,25 +46,41 @@ final class ShadowFolders {
     Files.move(file.toPath(), folder.toPath().resolve(file.getName()), StandardCopyOption.REPLACE_EXISTING);
   }
 
-  /** Undoes what a start that did not end has put aside. */
-  void restore() throws IOException {
+  private interface Step {
+    void on(TierVolume volume) throws IOException;
+  }
+
+  /** A folder that fails does not keep the DataNode from its others. */
+  private void each(Step step) {
     for (TierVolume volume : volumes) {
-      for (File file : files(new File(current(volume), ASIDE))) {
-        move(file, new File(current(volume), SHADOWS));
+      try {
+        step.on(volume);
+      } catch (IOException e) {
+        TierDataset.LOG.warn("copies of replicas in RAM in {} are not told from replicas, and may be made again: {}",
+            current(volume), e.toString());
       }
     }
   }
 
+  /** Undoes what a start that did not end has put aside. */
+  void restore() {
+    each(volume -> {
+      for (File file : files(new File(current(volume), ASIDE))) {
+        move(file, new File(current(volume), SHADOWS));
+      }
+    });
+  }
+
   /** Before upstream looks for replicas. */
-  void putAside() throws IOException {
-    for (TierVolume volume : volumes) {
+  void putAside() {
+    each(volume -> {
       for (File meta : files(new File(current(volume), SHADOWS))) {
         if (!volume.isRam() && Block.isMetaFilename(meta.getName()) && isInRam(meta)) {
           move(Block.metaToBlockFile(meta), new File(current(volume), ASIDE));
           move(meta, new File(current(volume), ASIDE));
         }
       }
-    }
+    });
   }
 
   private boolean isInRam(File meta) {
@@ -81,8 +97,8 @@ final class ShadowFolders {
   }
 
   /** After it. */
-  void takeBack(Shadows shadows) throws IOException {
-    for (TierVolume volume : volumes) {
+  void takeBack(Shadows shadows) {
+    each(volume -> {
       File aside = new File(current(volume), ASIDE);
       for (File meta : files(aside)) {
         if (Block.isMetaFilename(meta.getName())) {
@@ -92,7 +108,7 @@ final class ShadowFolders {
       if (aside.exists() && !aside.delete()) {
         TierDataset.LOG.warn("{} is not empty; the DataNode's next start looks at it again", aside);
       }
-    }
+    });
   }
 
   private void takeBack(TierVolume volume, File asideMeta, Shadows shadows) throws IOException {

@@ -195,12 +195,18 @@ class ShadowsTest {
     return files;
   }
 
-  /** All DataNodes end and start again; without power what was in RAM is gone. */
+  /**
+   * All DataNodes end and start again, after a start that ended half-way; without power what was in RAM is gone.
+   */
   private static void restart(boolean isWithoutPower) throws Exception {
     List<DataNodeProperties> all = new ArrayList<>();
     for (int i = 0; i < NODES; i++) {
       File ram = new File(hdfs.dataset(0).volumes(RAM_DISK).get(0).getBasePath());
+      File shadows = hdfs.dataset(0).volumes(SSD).get(0).getLazyPersistDir(hdfs.pool());
       all.add(hdfs.cluster.stopDataNode(0));
+      if (shadows.isDirectory()) {
+        assertThat(shadows.renameTo(new File(shadows.getParentFile(), "howdah-shadows"))).isTrue();
+      }
       if (isWithoutPower) {
         FileUtil.fullyDeleteContents(ram);
       }
