@@ -135,6 +135,19 @@ all_over_engine() {
     done
 }
 
+@test "map output stays in memory while there is room, then goes to files" {
+    local manager="$FORCED --conf spark.shuffle.manager=rdma --conf spark.shuffle.rdma.memory.limit"
+    OPTIONS="$manager=128m" submit GroupByTest 6 2000 4092 5
+    all_over_engine 2
+    output_is '[1-9][0-9]*' 0
+    OPTIONS="$manager=32m --conf spark.shuffle.rdma.memory.fraction=0.1" submit GroupByTest 6 2000 4092 5
+    all_over_engine 2
+    output_is '[0-9]+' '[1-9][0-9]*'
+}
+
+# output_is MEMORY FILES: expressions for the bytes of map output of both executors.
+output_is() { [ "$(sums | grep -cE "map output: $1 bytes in memory, $2 in files")" -eq 2 ]; }
+
 @test "the driver's web UI shows what executors fetched over the engine" {
     OPTIONS="$FORCED --conf spark.executor.heartbeatInterval=1s --conf spark.ui.enabled=true --conf spark.ui.port=0" \
         submit_it "$ROOT/tests/e2e/spark_transfer_page.py"

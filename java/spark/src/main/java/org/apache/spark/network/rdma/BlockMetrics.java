@@ -47,6 +47,9 @@ class BlockMetrics implements UpgradeMetrics {
   final Counter stalls = registry.counter("served.stalls");
   /** Blocks whose memory Spark has not given back. */
   final Counter held = registry.counter("held.bytes");
+  /** Bytes of map output that became output in memory, and in files, with spark.shuffle.manager=rdma. */
+  final Counter outputKept = registry.counter("output.memory.bytes");
+  final Counter outputFiled = registry.counter("output.file.bytes");
   /** In the driver: milliseconds that all tasks together waited for blocks, by Spark's count. */
   final Counter taskWait = registry.counter(TASK_WAIT);
 
@@ -89,9 +92,10 @@ class BlockMetrics implements UpgradeMetrics {
   public String toString() {
     return String.format("fetched %d blocks of %d bytes over the engine (%d requests, %d failures) and %d of %d bytes "
         + "over Netty; uploaded %d and %d; served %d of %d bytes (%d requests, %d refused, %d waits for memory); "
-        + "%d sessions, %d fallbacks", blocks.getCount(), bytes.getCount(), requests.getCount(), failures.getCount(),
-        nettyBlocks.getCount(), nettyBytes.getCount(), uploads.getCount(), nettyUploads.getCount(),
-        servedBlocks.getCount(), servedBytes.getCount(), servedRequests.getCount(), refused.getCount(),
-        stalls.getCount(), sessions.getCount(), fallbacks.getCount());
+        + "%d sessions, %d fallbacks; map output: %d bytes in memory, %d in files", blocks.getCount(), bytes.getCount(),
+        requests.getCount(), failures.getCount(), nettyBlocks.getCount(), nettyBytes.getCount(), uploads.getCount(),
+        nettyUploads.getCount(), servedBlocks.getCount(), servedBytes.getCount(), servedRequests.getCount(),
+        refused.getCount(), stalls.getCount(), sessions.getCount(), fallbacks.getCount(), outputKept.getCount(),
+        outputFiled.getCount());
   }
 }

@@ -220,6 +220,10 @@ final class BlockReader {
       read(segment, segment.getOffset() + offset, to);
       return;
     }
+    if (block instanceof RdmaManagedBuffer) {
+      ((RdmaManagedBuffer) block).copyTo(offset, to);
+      return;
+    }
     Object netty = block.convertToNetty();
     if (netty instanceof ByteBuf) {
       ByteBuf bytes = (ByteBuf) netty;

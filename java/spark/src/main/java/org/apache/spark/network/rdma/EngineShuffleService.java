@@ -47,7 +47,7 @@ public final class EngineShuffleService implements Closeable {
       String name = BlockServer.newName();
       metrics.watch(engine);
       greeter = new Greeter(upgrade, name, metrics);
-      server = new BlockServer(engine, name, new ServerOptions(options, transport, new MemoryShares(engine, false)),
+      server = new BlockServer(engine, name, new ServerOptions(options, transport, new MemoryShares(engine, false, 0)),
           metrics, new Handshake(null, secrets),
           (session, executor, block) -> find(files, session, executor, block), null);
     }

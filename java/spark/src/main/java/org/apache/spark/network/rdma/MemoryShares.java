@@ -10,7 +10,7 @@ import org.apache.spark.network.util.JavaUtils;
  * Splits the engine's memory limit among fetched blocks that tasks hold (five sixteenths), answers on their way to this
  * process (a quarter) and answers that this process gives (five sixteenths); the rest is for streams. The shares do not
  * borrow from each other, so an answer always finds room, whatever tasks and peers hold. A process that only serves has
- * three quarters for its answers. Thread-safe.
+ * three quarters for its answers. If map output stays in memory, its share is taken off first. Thread-safe.
  */
 final class MemoryShares {
   /** The engine deals memory above {@link #SMALL} in such units. */
@@ -21,17 +21,25 @@ final class MemoryShares {
   private final long limit;
   private final long serverShare;
   private final long keptShare;
+  private final long outputShare;
+  /** Regions of map output. */
+  private long output;
   private long kept;
   /** Used by all but kept blocks at the last look, and allocated for answers since then. */
   private long used;
   private long taken;
 
-  /** @param fetches whether the process fetches blocks too */
-  MemoryShares(Engine engine, boolean fetches) {
+  /**
+   * @param fetches whether the process fetches blocks too
+   * @param outputFraction part of the limit for map output, 0 if that goes to files
+   */
+  MemoryShares(Engine engine, boolean fetches, double outputFraction) {
     this.engine = engine;
     this.limit = JavaUtils.byteStringAsBytes(engine.option(EngineOption.MEMORY_LIMIT));
-    this.keptShare = fetches ? limit / 16 * 5 : 0;
-    this.serverShare = fetches ? limit / 16 * 5 : limit / 4 * 3;
+    this.outputShare = OutputConf.share(limit, outputFraction);
+    long rest = limit - outputShare;
+    this.keptShare = fetches ? rest / 16 * 5 : 0;
+    this.serverShare = fetches ? rest / 16 * 5 : rest / 4 * 3;
   }
 
   /** The engine's limit, in bytes. */
@@ -41,7 +49,7 @@ final class MemoryShares {
 
   /** Most bytes of answers under way to this process. */
   long arriving() {
-    return limit / 4;
+    return (limit - outputShare) / 4;
   }
 
   /** Most bytes of answers that this process gives at a time. */
@@ -73,10 +81,29 @@ final class MemoryShares {
     return kept;
   }
 
+  /** Most bytes of map output. */
+  long output() {
+    return outputShare;
+  }
+
+  /** Takes room for map output. @return false if there is none */
+  synchronized boolean takeOutput(long bytes) {
+    if (output + bytes > outputShare) {
+      return false;
+    }
+    output += bytes;
+    return true;
+  }
+
+  /** Gives room of {@link #takeOutput} back. */
+  synchronized void releaseOutput(long bytes) {
+    output -= bytes;
+  }
+
   /** Whether an answer may be allocated. The engine's counter is read only if allocations since then could matter. */
   synchronized boolean mayAnswer(int bytes) throws IOException {
     if (used + taken + bytes > serverShare) {
-      used = Math.max(0, engine.counters().get(Counter.MEMORY_USED) - kept);
+      used = Math.max(0, engine.counters().get(Counter.MEMORY_USED) - kept - output);
       taken = 0;
     }
     if (used + taken + bytes > serverShare) {

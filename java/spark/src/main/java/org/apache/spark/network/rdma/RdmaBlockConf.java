@@ -26,6 +26,7 @@ final class RdmaBlockConf {
   private final int inFlight;
   private final long idleMillis;
   private final long rememberMillis;
+  private final double outputFraction;
 
   /** @throws BadOptionException for values that are not valid, unless the engine is switched off */
   RdmaBlockConf(Settings settings, Role role) throws BadOptionException {
@@ -37,6 +38,7 @@ final class RdmaBlockConf {
     pieceBytes = on ? upgrade.get(Options.SPARK_PIECE).intValue() : 0;
     inFlight = on ? upgrade.get(Options.SPARK_FETCHES) : 0;
     idleMillis = on ? upgrade.get(Options.SPARK_IDLE) : 0;
+    outputFraction = on ? upgrade.get(Options.SPARK_OUTPUT_FRACTION) : 0;
     rememberMillis = on ? upgrade.get(Component.SPARK.remember()) : 0;
   }
 
@@ -82,6 +84,11 @@ final class RdmaBlockConf {
 
   long idleNanos() {
     return TimeUnit.MILLISECONDS.toNanos(idleMillis);
+  }
+
+  /** Share of the memory limit that map output may take, if it stays in memory. */
+  double outputFraction() {
+    return outputFraction;
   }
 
   long rememberMillis() {

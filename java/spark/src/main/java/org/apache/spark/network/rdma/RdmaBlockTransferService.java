@@ -9,6 +9,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.spark.SecurityManager;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkException;
+import org.apache.spark.memory.MemoryManager;
 import org.apache.spark.network.BlockDataManager;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.buffer.NioManagedBuffer;
@@ -48,6 +49,7 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   private final Greeter greeter;
   private BlockClient client;
   private BlockServer server;
+  private MemoryShares shares;
   private ExecutorService uploads;
   private final AtomicBoolean closed = new AtomicBoolean();
 
@@ -108,7 +110,7 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
   }
 
   /** One process, so there is nobody to talk to. */
-  private static boolean isLocal(SparkConf conf) {
+  static boolean isLocal(SparkConf conf) {
     String master = conf.get("spark.master", "");
     return master.equals("local") || master.startsWith("local[");
   }
@@ -146,6 +148,16 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     return client;
   }
 
+  /**
+   * Memory for this process's map output.
+   *
+   * @param memory Spark's, which is to account for it
+   * @return null if output goes to files
+   */
+  public OutputRegions outputRegions(MemoryManager memory) {
+    return shares.output() == 0 ? null : new OutputRegions(engine, shares, memory, metrics());
+  }
+
   // The service.
 
   @Override
@@ -154,7 +166,7 @@ public class RdmaBlockTransferService extends CountedBlockTransferService {
     try {
       Handshake handshake = new Handshake(configuration.getAppId(),
           security.isAuthenticationEnabled() ? security : null);
-      MemoryShares shares = new MemoryShares(engine, true);
+      shares = new MemoryShares(engine, true, OutputConf.fraction(configuration, options));
       client = new BlockClient(engine, this, transport, handshake, shares);
       server = new BlockServer(engine, serviceName, new ServerOptions(options, transport, shares), metrics(), handshake,
           new ExecutorBlocks(blocks), new UploadReceiver(serializer, blocks));

@@ -8,30 +8,48 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.spark.network.buffer.ManagedBuffer;
 
 /**
- * A fetched block, in the memory that the transport put it into: one part of a registered buffer, or several buffers
- * for a block larger than a piece. Made with one reference; the last release gives the memory back. Thread-safe.
+ * A block in the engine's memory: one that was fetched, in the registered buffers that the transport put it into, or
+ * one of this executor's map output. Made with one reference; the last release gives the memory back. Thread-safe.
  */
-final class RdmaManagedBuffer extends ManagedBuffer {
-  private final BlockMemory[] memory;
+public final class RdmaManagedBuffer extends ManagedBuffer {
+  private final Runnable free;
   private final ByteBuffer[] parts;
   private final long size;
   private final AtomicInteger references = new AtomicInteger(1);
 
   /** Part of a buffer that the block takes a reference to. */
   RdmaManagedBuffer(BlockMemory whole, int offset, int length) {
-    memory = new BlockMemory[] {whole.retain()};
-    parts = new ByteBuffer[] {whole.slice(offset, length)};
-    size = length;
+    this(new ByteBuffer[] {whole.slice(offset, length)}, length, whole.retain()::release);
   }
 
   /** The pieces one after the other, whose references become the block's. */
   RdmaManagedBuffer(BlockMemory[] pieces, long size) {
-    memory = pieces.clone();
-    parts = new ByteBuffer[pieces.length];
-    for (int i = 0; i < pieces.length; i++) {
-      parts[i] = pieces[i].slice(0, pieces[i].length());
-    }
+    this(views(pieces), size, () -> release(pieces));
+  }
+
+  /**
+   * Consecutive parts of memory.
+   *
+   * @param free run once, after the last release
+   */
+  public RdmaManagedBuffer(ByteBuffer[] parts, long size, Runnable free) {
+    this.parts = parts.clone();
     this.size = size;
+    this.free = free;
+  }
+
+  private static ByteBuffer[] views(BlockMemory[] pieces) {
+    ByteBuffer[] views = new ByteBuffer[pieces.length];
+    for (int i = 0; i < pieces.length; i++) {
+      views[i] = pieces[i].slice(0, pieces[i].length());
+    }
+    return views;
+  }
+
+  private static void release(BlockMemory[] pieces) {
+    for (BlockMemory piece : pieces) {
+      piece.release();
+    }
   }
 
   @Override
@@ -57,6 +75,26 @@ final class RdmaManagedBuffer extends ManagedBuffer {
     check();
     for (ByteBuffer part : parts) {
       to.put(part.duplicate());
+    }
+  }
+
+  /** Fills the buffer with the bytes from the offset on. */
+  void copyTo(long offset, ByteBuffer to) {
+    check();
+    long skip = offset;
+    for (ByteBuffer part : parts) {
+      ByteBuffer from = part.duplicate();
+      if (skip >= from.remaining()) {
+        skip -= from.remaining();
+        continue;
+      }
+      from.position(from.position() + (int) skip);
+      skip = 0;
+      from.limit(from.position() + Math.min(from.remaining(), to.remaining()));
+      to.put(from);
+      if (!to.hasRemaining()) {
+        return;
+      }
     }
   }
 
@@ -86,9 +124,7 @@ final class RdmaManagedBuffer extends ManagedBuffer {
       throw new IllegalStateException("the block was released once too often");
     }
     if (left == 0) {
-      for (BlockMemory part : memory) {
-        part.release();
-      }
+      free.run();
     }
     return this;
   }
