@@ -14,7 +14,7 @@ spark_paths=('bin/beeline' 'bin/pyspark' 'bin/run-example' 'bin/spark-*' 'sbin/*
     'sbin/*-slave.sh' 'sbin/*-thriftserver.sh' 'libexec/spark*' 'etc/spark/*' 'jars/*' 'python/*' 'examples/*' 'data/*'
     'share/licenses/spark/*' 'share/spark/*')
 templates_paths=('share/conf-templates/*' libexec/howdah-template)
-batch_paths=('share/slurm-pbs/*' libexec/howdah-job)
+batch_paths=('share/slurm-pbs/*' libexec/howdah-job libexec/howdah-cost)
 # Made anew for each architecture by the component itself; a link that the component makes; for those without packages.
 not_packed=('lib/native/*' 'include/*' 'libexec/native/*' 'conf' 'share/modulefiles/*')
 
