@@ -51,7 +51,7 @@ jars() { (cd "$1/share/hadoop" && find . -name 'hadoop-*.jar*' | sort); }
     run traffic
     echo "$output"
     [ "$status" -eq 0 ]
-    for part in RPC 'HDFS writes' 'HDFS reads'; do grep -qE "^$part +shm " <<<"$output"; done
+    for part in RPC 'HDFS writes' 'HDFS reads' 'MapReduce shuffle'; do grep -qE "^$part +shm " <<<"$output"; done
 
     HADOOP_HOME=$PLACE bash -eo pipefail -c "$(block 3)"
     diff <(jars "$PLACE") <(jars "$ROOT/build/stock")
