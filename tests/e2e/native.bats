@@ -230,7 +230,7 @@ is_free() { [ "$(locked)" -eq 0 ]; }
     [ "$(locked_pages)" -ge "$((before + 20))" ]
     wait_until 120 is_counted 20000
     holds "$ALL" /cached "$BATS_TEST_TMPDIR/data"
-    all hdfs cacheadmin -removeDirectives -force -path /cached
+    all hdfs cacheadmin -removeDirectives -path /cached
     wait_until 120 is_free
 }
 
