@@ -116,7 +116,7 @@ both() {
 @test "a sort of random text is as with stock's collector" {
     slow
     examples randomtextwriter -Dmapreduce.randomtextwriter.totalbytes=3000000 -Dmapreduce.randomtextwriter.bytespermap=3000000 /records
-    both examples sort -inFormat org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat \
+    both examples sort -r 3 -inFormat org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat \
         -outFormat org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat \
         -outKey org.apache.hadoop.io.Text -outValue org.apache.hadoop.io.Text /records
 }
