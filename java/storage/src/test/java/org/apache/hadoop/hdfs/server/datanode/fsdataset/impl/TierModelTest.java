@@ -29,8 +29,8 @@ import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * Schedules by seed, against a model: files are written, flushed, appended to, truncated and kept in snapshots,
@@ -118,9 +118,19 @@ class TierModelTest {
     }
   }
 
-  @ParameterizedTest
-  @ValueSource(strings = {"hhh", "hhh-m"})
-  void noByteIsLost(String name) throws Exception {
+  @Test
+  void noByteIsLost() throws Exception {
+    run("hhh");
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
+      disabledReason = "takes a minute: make unit-slow")
+  void noByteIsLostBesideWhatIsListed() throws Exception {
+    run("hhh-m");
+  }
+
+  private void run(String name) throws Exception {
     mode = name;
     Configuration conf = TierCluster.mode(mode);
     conf.setInt("dfs.replication", 2);
