@@ -20,7 +20,7 @@ final class RecordPages {
   static final int INDEX_BYTES = 2 * (Long.BYTES + Integer.BYTES);
   private static final int PAGE_MOST = 4 << 20;
   private static final int PAGE_LEAST = 64 << 10;
-  private static final int PAGES_PER_BUDGET = 8;
+  private static final int PAGES_PER_BUDGET = 32;
   private static final int ARRAY_MOST = Integer.MAX_VALUE - 8;
 
   /** Takes all complete records; they are gone afterwards. */
