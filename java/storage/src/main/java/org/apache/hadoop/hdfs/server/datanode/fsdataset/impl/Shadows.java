@@ -91,7 +91,8 @@ final class Shadows {
     shadows.values().removeIf(shadow -> !volumes.contains(shadow.volume())); // its folder was removed, or has failed
     shadows.forEach((block, shadow) -> {
       String pool = block.getBlockPoolId();
-      if (dataset.isOpen(pool) && !going.contains(block) && dataset.volumeMap.get(pool, block.getBlockId()) == null) {
+      // In this order: a block that is deleted is among those that go before it is gone, until its shadow is, too.
+      if (dataset.isOpen(pool) && dataset.volumeMap.get(pool, block.getBlockId()) == null && !going.contains(block)) {
         revive(block, shadow);
       }
     });
