@@ -44,7 +44,10 @@ make_private_jdk8() ( # a shell of its own: its end removes what was downloaded,
         "see: $dest/bin/java -version; or set HOWDAH_JDK8 to a JDK 8 of your own"
 )
 
-download_jdk8() {
+download_jdk8() { download_sid "$@" openjdk-8-jre-headless openjdk-8-jdk-headless libc6 zlib1g libgcc-s1 libstdc++6; }
+
+# download_sid FOLDER MIRROR ARCHITECTURE PACKAGE...: archives of Debian's unstable suite into FOLDER/debs, and into the cache.
+download_sid() {
     local work=$1 mirror=$2 arch=$3 options keyring=/usr/share/keyrings/debian-archive-keyring.gpg
     mkdir -p "$work"/{lists/partial,archives/partial,debs,jdk,libs} "$HOWDAH_CACHE/debs"
     echo "deb [signed-by=$keyring] $mirror sid main" >"$work/sources.list"
@@ -53,8 +56,7 @@ download_jdk8() {
         -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work" -o Acquire::Languages=none
         -o Acquire::Check-Valid-Until=false -o APT::Sandbox::User=root -o "APT::Architecture=$arch" -o "APT::Architectures=$arch")
     apt-get "${options[@]}" update &&
-        (cd "$work/debs" && apt-get "${options[@]}" download \
-            openjdk-8-jre-headless openjdk-8-jdk-headless libc6 zlib1g libgcc-s1 libstdc++6) || return
+        (cd "$work/debs" && apt-get "${options[@]}" download "${@:4}") || return
     # The suite moves on and keeps one version; the archives that this JDK was made of are kept.
     cp -f "$work"/debs/*.deb "$HOWDAH_CACHE/debs/"
 }
@@ -93,3 +95,21 @@ relink_jdk8() {
         fi
     done
 }
+
+# sysroot_with_symbols JDK FOLDER: a copy of the private JDK's C library with its debugging symbols, which valgrind wants of a loader.
+# Fails if the suite has moved on to another version and the cache has not that one.
+sysroot_with_symbols() (
+    to=$2 work=$(mktemp -d "${TMPDIR:-/tmp}/howdah-symbols.XXXXXX")
+    trap 'rm -rf "$work"' EXIT
+    cp -R "$1/sysroot" "$to" && mkdir "$to/.debug" && loader=$(echo "$to"/ld*.so.[0-9]*) || return
+    id=$(readelf -n "$loader" | sed -n 's/.*Build ID: //p')
+    unpack_symbols() {
+        local deb
+        for deb in "$HOWDAH_CACHE"/debs/libc6-dbg_*_"$(dpkg --print-architecture)".deb; do
+            [ -e "$deb" ] && dpkg-deb -x "$deb" "$work/symbols" || return
+        done
+        [ -e "$work/symbols/usr/lib/debug/.build-id/${id:0:2}/${id:2}.debug" ]
+    }
+    unpack_symbols || { download_sid "$work" "$(debian_mirror)" "$(dpkg --print-architecture)" libc6-dbg && unpack_symbols; } || return
+    cp "$work"/symbols/usr/lib/debug/.build-id/*/*.debug "$to/.debug/"
+)

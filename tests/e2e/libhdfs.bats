@@ -14,7 +14,7 @@ setup_file() {
     [ -n "$PYARROW_WHY" ] || provide_pyarrow
     # Required: what would go over a socket fails.
     cluster start --dir "$DIR" --datanodes 1 --no-yarn -D dfs.replication=1 -D hadoop.rdma.enabled=required
-    cc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -I "$TREE/include" -o "$PROGRAM" "$BATS_TEST_DIRNAME/libhdfs.c" \
+    cc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -I "${TREE:?}/include" -o "$PROGRAM" "$BATS_TEST_DIRNAME/libhdfs.c" \
         -L "$TREE/lib/native" -lhdfs -Wl,-rpath,"$TREE/lib/native"
     # used PID: the engine of the process has opened streams. The program runs this.
     cat >"$BATS_FILE_TMPDIR/used" <<'SH'
@@ -36,10 +36,11 @@ teardown_file() {
 }
 
 # with_jvm COMMAND...: a program that loads a JVM. The private JDK of ci/prepare has a C library of its own, newer than the system's; the
-# program runs with that one then.
+# program runs with that one then. Under the command UNDER, where that is set.
 with_jvm() {
     local loader=("$PRIVATE"/ld*.so.[0-9]*)
-    if [ -e "${loader[0]}" ]; then "${loader[0]}" --library-path "$PRIVATE" "$@"; else "$@"; fi
+    [ ! -e "${loader[0]}" ] || set -- "${loader[0]}" --library-path "$PRIVATE" "$@"
+    ${UNDER[@]+"${UNDER[@]}"} "$@"
 }
 
 @test "a C program calls every function, and its data goes over the engine" {
@@ -84,21 +85,30 @@ fails_to_connect() {
 
 @test "no memory of the library is lost (valgrind)" {
     slow
+    local log=$BATS_TEST_TMPDIR/valgrind.log
     command -v valgrind >/dev/null || skip "valgrind is missing"
-    [ ! -d "$PRIVATE" ] || skip "valgrind does not know the C library of the private JDK 8"
-    # Of what a JVM does memcheck understands little: only what was lost, and by us, counts.
-    run valgrind --smc-check=all-non-file --undef-value-errors=no --leak-check=full --show-leak-kinds=definite --num-callers=30 \
-        --log-file="$BATS_TEST_TMPDIR/valgrind.log" "$PROGRAM" all true
+    if [ -d "$PRIVATE" ]; then
+        . "$ROOT/ci/lib/common.sh"
+        . "$ROOT/ci/lib/jdk8.sh"
+        set +u +o pipefail # as bats has it
+        sysroot_with_symbols "$JAVA_HOME" "$BATS_TEST_TMPDIR/sysroot" || skip "no debugging symbols of the private JDK 8's C library are to be had"
+        PRIVATE=$BATS_TEST_TMPDIR/sysroot
+    fi
+    # Of what a JVM does memcheck understands little: only what was lost, and by us, counts. Reads and writes out of bounds are looked
+    # for without one (test_hdfs of ci/native --valgrind).
+    UNDER=(valgrind --smc-check=all-non-file --undef-value-errors=no --leak-check=full --show-leak-kinds=definite --num-callers=30
+        --child-silent-after-fork=yes --log-file="$log")
+    run with_jvm "$PROGRAM" all true
     echo "$output"
     [ "$status" -eq 0 ]
-    grep 'definitely lost:' "$BATS_TEST_TMPDIR/valgrind.log"
+    grep 'definitely lost:' "$log"
     # Whose call of the C library each lost block is from.
     # shellcheck disable=SC2016 # awk's
     run -0 awk '/definitely lost in/ { lost = $0; looking = 1; next }
         looking && /(at|by) 0x/ && !/alloc|strdup|asprintf|memstream|vgpreload|libc[.-]|ld-linux/ {
             if (/libhdfs\.so/) { print lost; print }
             looking = 0
-        }' "$BATS_TEST_TMPDIR/valgrind.log"
+        }' "$log"
     [ -z "$output" ]
 }
 
