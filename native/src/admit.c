@@ -189,7 +189,7 @@ static int refuse(struct hd_engine *engine)
                        engine->admitted_links, engine->admitted_bytes >> 20, HD_KEY_PREFIX "links.max",
                        HD_KEY_PREFIX "links.memory");
     if (!atomic_exchange(&engine->told_of_links, true))
-        hd_log(engine, HD_LOG_WARN, "a link was refused: %s; later ones are only counted (links.refused)",
+        hd_log(&engine->log, HD_LOG_WARN, "a link was refused: %s; later ones are only counted (links.refused)",
                hd_last_error());
     return err;
 }

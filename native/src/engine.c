@@ -4,7 +4,6 @@
 
 #include "engine.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,23 +12,6 @@
 #include "tuning.h"
 
 #define GRACE ((int64_t)2000000000) /* how long closing waits for peers to let go of our memory */
-
-void hd_log(struct hd_engine *engine, enum hd_log_level level, const char *format, ...)
-{
-    if ((int)level > atomic_load_explicit(&engine->log_level, memory_order_relaxed))
-        return;
-    char line[768];
-    va_list args;
-    va_start(args, format);
-    vsnprintf(line, sizeof(line), format, args);
-    va_end(args);
-    if (engine->log) {
-        engine->log(engine->log_arg, level, line);
-    } else {
-        static const char *const names[] = {"ERROR", "WARN", "INFO", "DEBUG"};
-        fprintf(stderr, "howdah %s: %s\n", names[level], line);
-    }
-}
 
 struct hd_engine *hd_engine_ref(struct hd_engine *engine)
 {
@@ -71,7 +53,7 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
 {
     const char *obstacle = ops->probe ? ops->probe() : NULL;
     struct hd_device common = {.conf = &engine->conf,
-                               .engine = engine,
+                               .log = &engine->log,
                                .arena = engine->arena,
                                .stats = engine->stats,
                                .engine_id = engine->id,
@@ -82,7 +64,7 @@ static int device_add(struct hd_engine *engine, const struct hd_transport_ops *o
         return hd_error_context(-EINVAL, "transport %s was asked for and cannot be used", ops->name);
     if (err) {
         snprintf(why, 256, "%s", hd_last_error());
-        hd_log(engine, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, why);
+        hd_log(&engine->log, HD_LOG_INFO, "transport %s cannot be used: %s", ops->name, why);
         return 0;
     }
     struct hd_slab_user user = {.add = slab_add, .remove = slab_remove, .arg = device};
@@ -174,7 +156,7 @@ static int affinity_open(struct hd_engine *engine)
                                       .rdma = device != NULL,
                                       .threads = (enum hd_affinity_threads)engine->conf.affinity_threads,
                                       .say = affinity_say,
-                                      .say_arg = engine,
+                                      .say_arg = &engine->log,
                                       .words = &words,
                                       .text = engine->affinity_text,
                                       .text_size = sizeof(engine->affinity_text)};
@@ -183,7 +165,7 @@ static int affinity_open(struct hd_engine *engine)
         return hd_error_context(err, HD_KEY_PREFIX "affinity.policy=%s (from %s) cannot be followed", setup.policy,
                                 hd_conf_origin(&engine->conf, HD_KEY_PREFIX "affinity.policy"));
     engine->binds = hd_affinity_sets(engine->affinity) ? engine->affinity : NULL;
-    hd_log(engine, HD_LOG_INFO, "affinity: %s", engine->affinity_text);
+    hd_log(&engine->log, HD_LOG_INFO, "affinity: %s", engine->affinity_text);
     return 0;
 }
 
@@ -210,11 +192,11 @@ static int read_conf(struct hd_engine *engine, const hd_conf *given)
         engine->conf = given ? *given : *conf;
     hd_conf_destroy(conf);
     if (!err)
-        atomic_store(&engine->log_level, engine->conf.log_level);
+        atomic_store(&engine->log.level, engine->conf.log_level);
     if (!err)
         err = hd_conf_tune(&engine->conf, note, sizeof(note));
     if (!err && note[0])
-        hd_log(engine, HD_LOG_WARN, "%s", note);
+        hd_log(&engine->log, HD_LOG_WARN, "%s", note);
     return err;
 }
 
@@ -231,7 +213,7 @@ static int memory_open(struct hd_engine *engine)
         return err;
     }
     if (why[0])
-        hd_log(engine, HD_LOG_WARN, "%s", why);
+        hd_log(&engine->log, HD_LOG_WARN, "%s", why);
     err = hd_arena_create(&engine->conf, stats, &engine->arena);
     if (err) {
         hd_stats_close(stats);
@@ -271,8 +253,8 @@ int hd_engine_create(const struct hd_engine_params *given, hd_engine **out)
         return hd_error(-ENOMEM, "out of memory");
     atomic_init(&engine->refs, 1);
     init_locks(engine);
-    engine->log = params.log;
-    engine->log_arg = params.log_arg;
+    engine->log.write = params.log;
+    engine->log.arg = params.log_arg;
     snprintf(engine->name, sizeof(engine->name), "%s", params.name ? params.name : program_invocation_short_name);
     err = read_conf(engine, params.conf);
     if (!err)
@@ -391,8 +373,8 @@ void hd_engine_destroy(hd_engine *engine)
     hd_stats_unlink(engine->stats);
     if (left) {
         /* A stopped peer may still write into our memory once it goes on: better leak it than have it reused. */
-        hd_log(engine, HD_LOG_WARN, "%d peers did not let go of memory in time; it is left to the end of the process",
-               left);
+        hd_log(&engine->log, HD_LOG_WARN,
+               "%d peers did not let go of memory in time; it is left to the end of the process", left);
         return;
     }
     devices_close(engine);

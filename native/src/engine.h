@@ -17,6 +17,7 @@
 
 #include "admit.h"
 #include "affinity/affinity.h"
+#include "log.h"
 #include "predict.h"
 #include "spin.h"
 #include "transport.h"
@@ -26,8 +27,7 @@ struct hd_engine {
     struct hd_conf conf;
     char name[HD_NAME_MAX];
     uint8_t id[HD_ID_LENGTH];
-    hd_log_fn log;
-    void *log_arg;
+    struct hd_log log; /* its level is conf's, or what was set since */
     struct hd_stats *stats; /* the arena's */
     struct hd_arena *arena;
     struct hd_predict predict;
@@ -38,7 +38,6 @@ struct hd_engine {
     hd_affinity *binds; /* the same, or NULL if it has no sets: then entering costs one comparison */
     char affinity_text[256];
     atomic_bool closing;
-    _Atomic int log_level; /* conf's, or what was set since */
 
     pthread_mutex_t lock;
     struct hd_list links;
@@ -70,9 +69,6 @@ struct hd_engine {
     int load_fd; /* /proc/loadavg, or -1 */
     long processors_online;
 };
-
-void hd_log(struct hd_engine *engine, enum hd_log_level level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* At the beginning of every call in which a thread may work for the engine. */
 static inline void hd_enter(struct hd_engine *engine)

@@ -52,8 +52,8 @@ static int set_remote_access(struct hd_engine *engine, const char *transport, bo
     atomic_store(&device->local_only, true);
     unsigned count = open_links(engine, transport);
     if (count)
-        hd_log(engine, HD_LOG_WARN, "%u links over %s were made before remote access was switched off, and keep it",
-               count, transport);
+        hd_log(&engine->log, HD_LOG_WARN,
+               "%u links over %s were made before remote access was switched off, and keep it", count, transport);
     return 0;
 }
 
@@ -67,7 +67,7 @@ static int set_option(struct hd_engine *engine, const char *key, const struct hd
     if (strcmp(name, "udapl.remote.access") == 0)
         return set_remote_access(engine, "udapl", conf->udapl_remote_access);
     if (strcmp(name, "log.level") == 0) {
-        atomic_store(&engine->log_level, conf->log_level);
+        atomic_store(&engine->log.level, conf->log_level);
         return 0;
     }
     return hd_error(-EOPNOTSUPP, "it cannot be changed while the engine lives");

@@ -117,7 +117,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     pthread_mutex_lock(&engine->lock);
     hd_list_add_tail(&engine->links, &link->in_engine);
     pthread_mutex_unlock(&engine->lock);
-    hd_log(engine, HD_LOG_INFO, "link to %s over %s is up", link->peer, ep->device->ops->name);
+    hd_log(&engine->log, HD_LOG_INFO, "link to %s over %s is up", link->peer, ep->device->ops->name);
     hd_comm_adopt(hd_link_ref(link));
 }
 
@@ -159,11 +159,11 @@ static void count_end(struct hd_link *link)
         hd_count(engine->stats, links_idle, 1);
     } else if (link->error == -ECONNRESET && !work_is_lost(link) && (link->peer_ended || hung_up(link))) {
         hd_count(engine->stats, links_ended, 1);
-        hd_log(engine, HD_LOG_INFO, "link to %s ended: %s", link->peer, link->cause);
+        hd_log(&engine->log, HD_LOG_INFO, "link to %s ended: %s", link->peer, link->cause);
     } else if (link->error != -ESHUTDOWN) {
         hd_count(engine->stats, links_failed, 1);
         hd_peer_count(link->counters, failures, 1);
-        hd_log(engine, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer,
+        hd_log(&engine->log, hd_link_idle(link) ? HD_LOG_INFO : HD_LOG_WARN, "link to %s is lost: %s", link->peer,
                link->cause);
     }
 }

@@ -30,7 +30,7 @@ static void watch(struct hd_comm *comm, int fd, uint64_t data, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.u64 = data};
     if (fd >= 0 && epoll_ctl(comm->epoll_fd, EPOLL_CTL_ADD, fd, &event))
-        hd_log(comm->engine, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
+        hd_log(&comm->engine->log, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
 }
 
 static void unwatch(struct hd_comm *comm, int fd)
@@ -288,7 +288,7 @@ static void say_overlooked(struct hd_link *link, int64_t ms)
     hd_count(link->engine->stats, wakeups_lost, 1);
     if (!link->overlooked_said)
         hd_log(
-            link->engine, HD_LOG_WARN,
+            &link->engine->log, HD_LOG_WARN,
             "link to %s over %s: nobody was woken for what came %lld ms ago: a notification was lost, by the adapter's "
             "driver, its library or this engine, or the machine is starved. Later ones are only counted (wakeups.lost)",
             link->peer, link->ep->device->ops->name, (long long)ms);

@@ -14,6 +14,7 @@
 
 #include <howdah/stream.h>
 
+#include "log.h"
 #include "memory.h"
 #include "wire.h"
 
@@ -164,7 +165,7 @@ struct hd_transport_ops {
 struct hd_device {
     const struct hd_transport_ops *ops;
     const struct hd_conf *conf;
-    struct hd_engine *engine; /* for hd_log() */
+    struct hd_log *log;
     struct hd_arena *arena;
     struct hd_stats *stats;
     const uint8_t *engine_id;

@@ -12,7 +12,6 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "udapl.h"
 
 static void ring(DAT_PVOID instance, DAT_EVD_HANDLE evd)
@@ -117,7 +116,7 @@ int udapl_watch(struct hd_device *device)
     }
     if (ret != DAT_SUCCESS) { /* the guard still tells, only later */
         udapl_error(-EOPNOTSUPP, own->provider, call, ret, "");
-        hd_log(device->engine, HD_LOG_WARN,
+        hd_log(device->log, HD_LOG_WARN,
                "%sa port that goes down will be noticed when the peer does not answer any more", hd_last_error());
         return 0;
     }

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "tuning.h"
 #include "udapl.h"
 
@@ -163,7 +162,7 @@ int udapl_device_open(struct hd_device *device)
     device->data = own;
     atomic_store(&device->local_only, !device->conf->udapl_remote_access);
     if (!udapl_keep(own->async_evd))
-        hd_log(device->engine, HD_LOG_WARN,
+        hd_log(device->log, HD_LOG_WARN,
                "uDAPL provider %s: its library cannot be kept loaded; with the last engine closed it may crash",
                own->provider);
     err = learn_limits(own, device->conf);
@@ -175,7 +174,7 @@ int udapl_device_open(struct hd_device *device)
     if (err)
         udapl_device_close(device);
     else
-        hd_log(device->engine, HD_LOG_INFO, "uDAPL provider %s (%s, %s)", own->provider, own->adapter,
+        hd_log(device->log, HD_LOG_INFO, "uDAPL provider %s (%s, %s)", own->provider, own->adapter,
                own->serial ? "one call at a time" : "thread-safe");
     return err;
 }
@@ -238,7 +237,7 @@ int udapl_slab_add(struct hd_device *device, struct hd_slab *slab)
     int err = udapl_register(own, slab->base, slab->size, atomic_load(&device->local_only) ? UDAPL_LOCAL : REMOTE, &lmr,
                              &local, &remote);
     if (err && !own->complained) {
-        hd_log(device->engine, HD_LOG_WARN, "%s; what is in that memory moves by copy", hd_last_error());
+        hd_log(device->log, HD_LOG_WARN, "%s; what is in that memory moves by copy", hd_last_error());
         own->complained = true;
     }
     if (err)

@@ -12,7 +12,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "engine.h"
 #include "verbs.h"
 
 #define CLASS_FOLDER "/sys/class/infiniband"
@@ -297,8 +296,7 @@ int hd_verbs_slab_add(struct hd_device *device, struct hd_slab *slab)
     struct ibv_mr *mr = hd_verbs_register(dev, slab->base, slab->size, access);
     if (!mr) {
         if (!atomic_exchange(&dev->told, true))
-            hd_log(device->engine, HD_LOG_WARN, "%s; what is in such memory is copied, which is slower",
-                   hd_last_error());
+            hd_log(device->log, HD_LOG_WARN, "%s; what is in such memory is copied, which is slower", hd_last_error());
         return -EOPNOTSUPP;
     }
     slab->device[device->index].handle = mr;
@@ -311,7 +309,7 @@ void hd_verbs_slab_remove(struct hd_device *device, struct hd_slab *slab)
     struct verbs_device *dev = device->data;
     int err = dev->api->dereg_mr(slab->device[device->index].handle);
     if (err)
-        hd_log(device->engine, HD_LOG_ERROR, "verbs device %s does not let go of memory: %s", dev->name, strerror(err));
+        hd_log(device->log, HD_LOG_ERROR, "verbs device %s does not let go of memory: %s", dev->name, strerror(err));
 }
 
 /* ---- who can be reached ---- */
@@ -373,7 +371,7 @@ static void end_endpoint(struct verbs_ep *ep, enum ibv_event_type type)
     uint64_t one = 1;
     atomic_store(&ep->event, (int)type + 1);
     if (epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, ep->dev->always_fd, &readable) && errno != EEXIST)
-        hd_log(ep->base.device->engine, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
+        hd_log(ep->base.device->log, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
     if (write(ep->wake_fd, &one, sizeof(one)) < 0) {
         /* full: it is readable anyway */
     }
