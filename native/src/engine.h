@@ -27,7 +27,7 @@ struct hd_engine {
     struct hd_conf conf;
     char name[HD_NAME_MAX];
     uint8_t id[HD_ID_LENGTH];
-    struct hd_log log; /* its level is conf's, or what was set since */
+    struct hd_log log;
     struct hd_stats *stats; /* the arena's */
     struct hd_arena *arena;
     struct hd_predict predict;
