@@ -234,6 +234,7 @@ bench_spark() {
 }
 
 @test "howdah bench spark measures both sides and writes figures, and leaves no file" {
+    slow
     mkdir "$OUT/bench"
     (bench_spark --jobs GroupBy --rounds 1 --json "$OUT/figures") >"$OUT/table" 2>"$OUT/log" 3>&-
     python3 - "$OUT/figures" <<'PY'
