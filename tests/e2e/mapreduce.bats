@@ -14,6 +14,7 @@ setup_file() {
     ram=$(mktemp -d /dev/shm/howdah-e2e-XXXXXX)
     echo "$ram" >"$BATS_FILE_TMPDIR/ram"
     cluster start --dir "$DIR" --datanodes 1 --nodemanagers 1 -D mapreduce.task.io.sort.mb=1 \
+        -D mapred.rdma.spill.memory.enabled=false \
         -D yarn.nodemanager.local-dirs="$BATS_FILE_TMPDIR/disk,$ram" -D yarn.nodemanager.delete.debug-delay-sec=36000
     write_text "$BATS_FILE_TMPDIR/text"
     with "$DIR" hdfs dfs -put "$BATS_FILE_TMPDIR/text" /text
@@ -94,6 +95,7 @@ both() {
 @test "words counted with and without a combiner, and indexed, are as with stock's collector" {
     slow
     both examples wordcount /text
+    both words count -Dmapred.rdma.spill.memory.enabled=true /text
     both words count /text
     both words index /text
 }

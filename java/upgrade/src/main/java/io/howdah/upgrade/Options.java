@@ -75,6 +75,8 @@ public final class Options {
       "maps sort by key prefixes, and write output that fits in memory once");
   public static final Option<Boolean> MAP_OUTPUT_FASTEST = Option.flag("mapred.rdma.local.ssd.used", true,
       "map output goes to RAM disks, then SSDs, then disks, among local directories of several kinds");
+  public static final Option<Boolean> MAP_OUTPUT_MEMORY = Option.flag("mapred.rdma.spill.memory.enabled", true,
+      "map output takes more than mapreduce.task.io.sort.mb while the heap has room for it");
   public static final Option<Double> MAP_OUTPUT_RAM_SHARE = Option.share("mapred.rdma.spill.memory.percentage", 0.7,
       "how full of all files a RAM disk may become with map output");
 

@@ -9,7 +9,7 @@ import java.io.InputStream;
  * thread-safe.
  */
 public final class IFileReadBuffer extends InputStream {
-  private static final int SIZE = 64 << 10;
+  static final int SIZE = 64 << 10;
 
   private final InputStream in;
   /** Made at the first read: a merge opens all of its segments before it reads them. */

@@ -23,6 +23,8 @@ final class MapSpills<K, V> {
   private static final int HEADER_BYTES = 150;
   private static final int INDEX_MEMORY = 1 << 20;
   private static final int INDEX_RECORD_BYTES = 24;
+  /** Memory for each file that a merge has open: its buffers, and the file system's. */
+  private static final int SEGMENT_BYTES = IFileReadBuffer.SIZE + (8 << 10);
 
   /** Writes one partition. */
   private interface Source<K, V> {
@@ -36,7 +38,6 @@ final class MapSpills<K, V> {
   private final int partitions;
   private final FileSystem local;
   private final MapOutputFile files;
-  private final OutputFolders folders;
   private final Class<K> keyClass;
   private final Class<V> valueClass;
   private final CompressionCodec codec;
@@ -46,16 +47,15 @@ final class MapSpills<K, V> {
   private final List<SpillRecord> indexes = new ArrayList<>();
   private int spills;
 
-  /** Files of a task. @param folders where they go */
+  /** Spills of a task. @param files where they go */
   @SuppressWarnings("unchecked")
-  MapSpills(MapOutputCollector.Context context, OutputFolders folders) throws IOException, ClassNotFoundException {
-    this.folders = folders;
+  MapSpills(MapOutputCollector.Context context, MapOutputFile files) throws IOException, ClassNotFoundException {
+    this.files = files;
     task = context.getMapTask();
     job = context.getJobConf();
     reporter = context.getReporter();
     partitions = job.getNumReduceTasks();
     local = FileSystem.getLocal(job).getRaw();
-    files = task.getMapOutputFile();
     keyClass = (Class<K>) job.getMapOutputKeyClass();
     valueClass = (Class<V>) job.getMapOutputValueClass();
     codec = job.getCompressMapOutput()
@@ -90,14 +90,13 @@ final class MapSpills<K, V> {
       ClassNotFoundException {
     SpillRecord index;
     long most = size + (long) partitions * HEADER_BYTES;
-    Path file = folders.forWrite(most, place -> place.getSpillFileForWrite(spills, most));
+    Path file = files.getSpillFileForWrite(spills, most);
     try (FSDataOutputStream out = local.create(file)) {
       index = write(out, source, spilled);
     }
     long indexBytes = (long) partitions * INDEX_RECORD_BYTES;
     if (indexes.size() * indexBytes >= job.getInt(JobContext.INDEX_CACHE_MEMORY_LIMIT, INDEX_MEMORY)) {
-      Path path = folders.forWrite(indexBytes, place -> place.getSpillIndexFileForWrite(spills, indexBytes));
-      index.writeToFile(path, job);
+      index.writeToFile(files.getSpillIndexFileForWrite(spills, indexBytes), job);
     } else {
       indexes.add(index);
     }
@@ -151,22 +150,27 @@ final class MapSpills<K, V> {
 
   /**
    * Writes the final file and its index. Without spills it is the only file that is written. Records that are to be
-   * combined are spilled before they are merged with others, as in stock; others are merged from memory.
+   * combined are spilled before they are merged with others, as in stock; others are merged from memory if that leaves
+   * room for what the merge takes.
    *
    * @param rest records that are still in memory
+   * @param budget bytes of memory for them and for the merge
    * @return the file's length
    */
-  long finish(SortedRecords rest) throws IOException, InterruptedException, ClassNotFoundException {
+  long finish(SortedRecords rest, long budget) throws IOException, InterruptedException, ClassNotFoundException {
+    rest.seal();
     Progress phase = task.getSortPhase();
     long length;
-    if (spills == 0) {
-      length = finish(rest.bytes(), (writer, partition) -> write(rest, writer, partition));
+    if (spills == 0 || spills == 1 && rest.count() == 0) {
+      length = spills == 1 ? keepSpill()
+          : finish(rest.bytes(), (writer, partition) -> write(rest, writer, partition));
       phase.complete();
       return length;
     }
-    if (combiner != null && rest.count() > 0) {
+    if (rest.count() > 0 && (combiner != null || rest.memory() + mergeBytes() > budget)) {
       spill(rest);
       rest.clear();
+      rest.seal();
     }
     long size = rest.bytes();
     for (int i = 0; i < spills; i++) {
@@ -183,12 +187,30 @@ final class MapSpills<K, V> {
     return length;
   }
 
+  /** Memory that the merge of spills and of the records in memory takes. */
+  private long mergeBytes() {
+    return (long) SEGMENT_BYTES * Math.min(spills + 1, job.getInt(JobContext.IO_SORT_FACTOR, 100));
+  }
+
+  /** Makes the only spill the final file. @return its length */
+  private long keepSpill() throws IOException {
+    Path spill = files.getSpillFile(0);
+    SpillRecord index = indexes.isEmpty() ? new SpillRecord(files.getSpillIndexFile(0), job) : indexes.get(0);
+    Path file = files.getOutputFileForWriteInVolume(spill);
+    local.mkdirs(file.getParent());
+    if (!local.rename(spill, file)) {
+      throw new IOException("Unable to rename " + spill + " to " + file);
+    }
+    index.writeToFile(files.getOutputIndexFileForWriteInVolume(spill), job);
+    return local.getFileStatus(file).getLen();
+  }
+
   private long finish(long size, Source<K, V> source) throws IOException, InterruptedException,
       ClassNotFoundException {
     long most = size + (long) partitions * HEADER_BYTES;
     long indexBytes = (long) partitions * INDEX_RECORD_BYTES;
-    Path file = folders.forWrite(most, place -> place.getOutputFileForWrite(most));
-    Path index = folders.forWrite(indexBytes, place -> place.getOutputIndexFileForWrite(indexBytes));
+    Path file = files.getOutputFileForWrite(most);
+    Path index = files.getOutputIndexFileForWrite(indexBytes);
     SpillRecord record;
     try (FSDataOutputStream out = local.create(file, true)) {
       record = write(out, source, spilled);

@@ -18,9 +18,9 @@ import org.slf4j.LoggerFactory;
 /**
  * The collector of map output in place of stock's MapOutputBuffer, for jobs whose comparator is known to compare bytes.
  * Records are kept as the file has them and sorted by prefixes of their keys. Output that fits in
- * {@code mapreduce.task.io.sort.mb} is written once. Files, counters, combiner, codec, encryption and failures are as
- * in stock. The patched MapTask uses it where {@link Options#MAP_OUTPUT_SORT} is on and stock's is configured.
- * Thread-safe as stock's is: mappers with several threads may collect.
+ * {@code mapreduce.task.io.sort.mb}, or in the heap ({@link SpareHeap}), is written once. Files, counters, combiner,
+ * codec, encryption and failures are as in stock. The patched MapTask uses it where {@link Options#MAP_OUTPUT_SORT} is
+ * on and stock's is configured. Thread-safe as stock's is: mappers with several threads may collect.
  */
 public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   static final Logger LOG = LoggerFactory.getLogger("io.howdah.mapoutput");
@@ -33,6 +33,7 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   private int partitions;
   private Class<?> keyClass;
   private Class<?> valueClass;
+  private SerializationFactory serializations;
   private Serializer<K> keys;
   private Serializer<V> values;
   private Counters.Counter bytesCounter;
@@ -66,13 +67,7 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   private static boolean isWanted(JobConf job) {
     HadoopSettings settings = new HadoopSettings(job);
     try {
-      if (Options.MAP_OUTPUT_SORT.read(settings)) {
-        return isOn(settings);
-      }
-      if (job.get(Options.MAP_OUTPUT_FASTEST.key()) != null) {
-        LOG.info("{} has no effect without {}=true", Options.MAP_OUTPUT_FASTEST.key(), Options.MAP_OUTPUT_SORT.key());
-      }
-      return false;
+      return Options.MAP_OUTPUT_SORT.read(settings) && isOn(settings);
     } catch (IOException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
@@ -81,6 +76,7 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   private static boolean isOn(HadoopSettings settings) throws IOException {
     Options.MAP_OUTPUT_FASTEST.read(settings);
     Options.MAP_OUTPUT_RAM_SHARE.read(settings);
+    Options.MAP_OUTPUT_MEMORY.read(settings);
     try (Upgrade upgrade = Upgrade.of(Component.SHUFFLE, settings)) {
       return !upgrade.isOff();
     }
@@ -113,7 +109,6 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   }
 
   @Override
-  @SuppressWarnings("unchecked")
   public void init(Context context) throws IOException, ClassNotFoundException {
     JobConf job = context.getJobConf();
     task = context.getMapTask();
@@ -124,21 +119,26 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
     bytesCounter = reporter.getCounter(TaskCounter.MAP_OUTPUT_BYTES);
     recordsCounter = reporter.getCounter(TaskCounter.MAP_OUTPUT_RECORDS);
     fileBytesCounter = reporter.getCounter(TaskCounter.MAP_OUTPUT_MATERIALIZED_BYTES);
-    spills = new MapSpills<>(context, folders(job));
-    pages = new RecordPages((long) job.getInt(JobContext.IO_SORT_MB, SORT_MB) << 20, partitions,
+    spills = new MapSpills<>(context, OutputFolders.of(task.getMapOutputFile(), job));
+    pages = new RecordPages((long) job.getInt(JobContext.IO_SORT_MB, SORT_MB) << 20, lender(job), partitions,
         KeyOrder.of(KeyOrder.comparatorOf(job)), this::spill);
-    SerializationFactory serializations = new SerializationFactory(job);
+    serializations = new SerializationFactory(job);
+    open();
+  }
+
+  /** Opens new serializers. Those of a record that failed may have kept a part of it. */
+  @SuppressWarnings("unchecked")
+  private void open() throws IOException {
     keys = (Serializer<K>) serializations.getSerializer(keyClass);
     keys.open(pages.output());
     values = (Serializer<V>) serializations.getSerializer(valueClass);
     values.open(pages.output());
   }
 
-  private OutputFolders folders(JobConf job) throws IOException {
-    HadoopSettings settings = new HadoopSettings(job);
-    boolean byKind = Options.MAP_OUTPUT_FASTEST.read(settings);
-    return new OutputFolders(task.getMapOutputFile(), job, Options.MAP_OUTPUT_RAM_SHARE.read(settings),
-        byKind ? StorageKind::of : any -> StorageKind.DISK);
+  /** The first attempt of a map may take more of the heap. If that was wrong, the next one succeeds as in stock. */
+  private RecordPages.Lender lender(JobConf job) throws IOException {
+    return Options.MAP_OUTPUT_MEMORY.read(new HadoopSettings(job)) && task.getTaskID().getId() == 0
+        ? new SpareHeap(job)::hasRoom : (held, more) -> false;
   }
 
   @Override
@@ -160,7 +160,11 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
       bytesCounter.increment(length);
     } catch (RecordPages.TooLargeException e) {
       LOG.info("A record is written to a file of its own: {}", e.getMessage());
+      open();
       guard(() -> bytesCounter.increment(spills.spill(key, value, partition)));
+    } catch (IOException | RuntimeException e) {
+      open();
+      throw e;
     }
     recordsCounter.increment(1);
   }
@@ -179,7 +183,8 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   }
 
   private void spill() throws IOException {
-    LOG.debug("Spilling {} records, {} bytes", pages.count(), pages.bytes());
+    LOG.info("Spilling {} records, {} bytes: {} MB of memory are used up", pages.count(), pages.bytes(),
+        pages.budget() >> 20);
     guard(() -> spills.spill(new SortedRecords(pages, partitions, reporter)));
   }
 
@@ -214,12 +219,14 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
       return;
     }
     long began = System.nanoTime();
-    SortedRecords rest = new SortedRecords(pages, partitions, reporter);
-    long length = spills.finish(rest);
-    fileBytesCounter.increment(length);
-    LOG.debug("Map output of {} bytes was sorted and written in {} ms", length,
-        (System.nanoTime() - began) / 1_000_000);
-    close();
+    try {
+      long length = spills.finish(new SortedRecords(pages, partitions, reporter), pages.budget());
+      fileBytesCounter.increment(length);
+      LOG.debug("Map output of {} bytes was sorted and written in {} ms", length,
+          (System.nanoTime() - began) / 1_000_000);
+    } finally {
+      close(); // MapTask flushes once more after a failure
+    }
   }
 
   @Override

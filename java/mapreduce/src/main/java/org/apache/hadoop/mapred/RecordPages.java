@@ -12,8 +12,8 @@ import org.apache.hadoop.util.Progressable;
  * Records of a map in pages of the heap, each as an IFile has it: both lengths, key, value, all in one page. A
  * reference is the page's number and the place in it. A record that is larger than a page has a page of its own. Beside
  * each reference there is a window: the partition and the beginning of the key ({@link KeyOrder#window}). Pages, index
- * and what sorting takes are never more than the budget: if it is used up while a record is serialized, the records
- * before are spilled. Not thread-safe.
+ * and what sorting takes are never more than the budget: if it is used up while a record is serialized, and the heap
+ * has no room for more, the records before are spilled. Not thread-safe.
  */
 final class RecordPages {
   /** Bytes of a record beside its own: window, reference, and the same again while they are sorted. */
@@ -21,11 +21,21 @@ final class RecordPages {
   private static final int PAGE_MOST = 4 << 20;
   private static final int PAGE_LEAST = 64 << 10;
   private static final int PAGES_PER_BUDGET = 32;
+  private static final int STEPS_PER_BUDGET = 8;
+  private static final long MEMORY_MOST = 2047L << 20;
   private static final int ARRAY_MOST = Integer.MAX_VALUE - 8;
+  /** Left out of a page, so that the array with the JVM's header is no larger than a power of two. */
+  private static final int ARRAY_HEADER = 16;
 
   /** Takes all complete records; they are gone afterwards. */
   interface Spiller {
     void spill() throws IOException;
+  }
+
+  /** Grants memory beyond the budget. */
+  interface Lender {
+    /** @param held bytes in use @param more bytes that are asked for; 0: whether those in use may be kept */
+    boolean grants(long held, long more);
   }
 
   /** A record has no room in an empty buffer. */
@@ -37,7 +47,8 @@ final class RecordPages {
     }
   }
 
-  private final long budget;
+  private final long ownBudget;
+  private final Lender lender;
   private final int pageSize;
   private final int pageBits;
   private final KeyOrder order;
@@ -46,6 +57,8 @@ final class RecordPages {
   private final DataOutputStream output = new Output();
   private final ArrayDeque<byte[]> spare = new ArrayDeque<>();
   private final int[] counts;
+  /** The own budget, and what was granted since the last spill. */
+  private long budget;
   private byte[][] pages = new byte[PAGES_PER_BUDGET][];
   private int pageCount;
   /** Bytes of the pages in use. */
@@ -65,12 +78,15 @@ final class RecordPages {
   private long bytes;
 
   /** Pages for partitions up to 65,536, with a budget in bytes for records and their index. */
-  RecordPages(long budget, int partitions, KeyOrder order, Spiller spiller) {
+  RecordPages(long budget, Lender lender, int partitions, KeyOrder order, Spiller spiller) {
     this.budget = budget;
+    this.ownBudget = budget;
+    this.lender = lender;
     this.order = order;
     this.spiller = spiller;
-    pageSize = (int) Math.max(PAGE_LEAST, Math.min(PAGE_MOST, Long.highestOneBit(budget / PAGES_PER_BUDGET)));
-    pageBits = Integer.numberOfTrailingZeros(pageSize);
+    int size = (int) Math.max(PAGE_LEAST, Math.min(PAGE_MOST, Long.highestOneBit(budget / PAGES_PER_BUDGET)));
+    pageBits = Integer.numberOfTrailingZeros(size);
+    pageSize = size - ARRAY_HEADER;
     partitionBytes = partitions <= 1 ? 0 : partitions <= 1 << 8 ? 1 : 2;
     counts = new int[partitions];
   }
@@ -85,8 +101,8 @@ final class RecordPages {
   /** Begins a record in place of one that was not finished. Spills first if there is no room for its index. */
   void begin() throws IOException {
     position = start;
-    if (count > 0 && (held + indexBytes() > budget || count == references.length && !growIndex())) {
-      spill();
+    while (count > 0 && (held + indexBytes() > budget || count == references.length && !growIndex())) {
+      extendOrSpill();
     }
     trim(0);
     room(header);
@@ -154,9 +170,12 @@ final class RecordPages {
     int partial = position - start;
     long needed = (long) partial + more;
     boolean alone = start == 0 && partial > 0;
-    int size = sizeFor(needed, alone);
-    if (size == 0 && count > 0) {
+    if (budget > ownBudget && count > 0 && !lender.grants(memory(), 0)) {
       spill();
+    }
+    int size = sizeFor(needed, alone);
+    while (size == 0 && count > 0) {
+      extendOrSpill();
       size = sizeFor(needed, alone);
     }
     if (size == 0) {
@@ -207,7 +226,8 @@ final class RecordPages {
 
   /** Bytes of memory in use, with what sorting takes. */
   long memory() {
-    return used() + (long) spare.size() * pageSize + (long) INDEX_BYTES / 2 * (references.length + count);
+    return used() + (long) spare.size() * pageSize + (long) Integer.BYTES * references.length
+        + (windows.length == 0 ? 0 : (long) Long.BYTES * windows.length + (long) INDEX_BYTES / 2 * count);
   }
 
   /**
@@ -221,10 +241,26 @@ final class RecordPages {
     return needed > free ? 0 : (int) Math.min(free, wanted);
   }
 
-  /** Spills all complete records. What was written of the next one stays in its page. */
+  private void extendOrSpill() throws IOException {
+    long step = ownBudget / STEPS_PER_BUDGET;
+    if (budget + step <= MEMORY_MOST && lender.grants(memory(), step)) {
+      budget += step;
+    } else {
+      spill();
+    }
+  }
+
+  /** Spills all complete records. What was written of the next one stays in its page. Granted memory is given back. */
   private void spill() throws IOException {
     spiller.spill();
+    budget = ownBudget;
     clear();
+    trim(0);
+  }
+
+  /** Bytes that may be used at present. */
+  long budget() {
+    return budget;
   }
 
   /** Forgets all complete records. Memory is kept for the next ones. */
@@ -241,7 +277,7 @@ final class RecordPages {
     count = 0;
     bytes = 0;
     Arrays.fill(counts, 0);
-    if ((long) INDEX_BYTES * references.length > budget / 2) { // the next records may be larger
+    if (windows.length == 0 || (long) INDEX_BYTES * references.length > budget / 2) { // the next records may be larger
       windows = new long[0];
       references = new int[0];
     }
@@ -251,6 +287,12 @@ final class RecordPages {
       start = 0;
       position = 0;
     }
+  }
+
+  /** Gives back what sorted records do not need. No record can be added until {@link #clear}. */
+  void seal() {
+    spare.clear();
+    windows = new long[0];
   }
 
   /** Gives all memory back. */
@@ -294,7 +336,7 @@ final class RecordPages {
   }
 
   int offset(int reference) {
-    return reference & pageSize - 1;
+    return reference & (1 << pageBits) - 1;
   }
 
   /** Serializers write here, without locks. */

@@ -12,7 +12,6 @@ import org.apache.hadoop.util.Progressable;
 /** Records in pages, in the order of partitions and keys: copied to an IFile, iterated or read. Not thread-safe. */
 final class SortedRecords {
   private static final int COPY = 64 << 10;
-  private static final int PROGRESS = 0x3fff;
 
   private final RecordPages pages;
   private final int[] ends;
@@ -48,6 +47,16 @@ final class SortedRecords {
     return partition == 0 ? 0 : ends[partition - 1];
   }
 
+  /** Bytes of memory that they take. */
+  long memory() {
+    return pages.memory();
+  }
+
+  /** Gives back the memory that only more records would need. No more can be added until {@link #clear}. */
+  void seal() {
+    pages.seal();
+  }
+
   /** Forgets them: they are in a file. */
   void clear() {
     pages.clear();
@@ -71,6 +80,7 @@ final class SortedRecords {
       if (length > COPY - filled) {
         out.write(buffer, 0, filled);
         filled = 0;
+        progress.progress();
       }
       if (length > COPY) {
         out.write(page, at, length);
@@ -79,9 +89,6 @@ final class SortedRecords {
         filled += length;
       }
       writer.updateCountersForExternalAppend(length);
-      if ((i & PROGRESS) == 0) {
-        progress.progress();
-      }
     }
     out.write(buffer, 0, filled);
   }

@@ -13,10 +13,10 @@ enum StorageKind {
 
   private static final Path BLOCK_DEVICES = Paths.get("/sys/class/block");
 
-  /** The kind of storage of a folder that exists; {@link #DISK} if that can't be known. */
+  /** The kind of storage of a folder that exists or will be made; {@link #DISK} if that can't be known. */
   static StorageKind of(Path folder) {
     try {
-      FileStore store = Files.getFileStore(folder);
+      FileStore store = Files.getFileStore(existing(folder));
       if (store.type().equals("tmpfs") || store.type().equals("ramfs")) {
         return RAM;
       }
@@ -24,6 +24,15 @@ enum StorageKind {
     } catch (IOException e) {
       return DISK;
     }
+  }
+
+  /** A folder or, before it is made, the nearest one above it that exists. */
+  static Path existing(Path folder) {
+    Path found = folder.toAbsolutePath();
+    while (found.getParent() != null && !Files.exists(found)) {
+      found = found.getParent();
+    }
+    return found;
   }
 
   /** @throws IOException if the system does not say */

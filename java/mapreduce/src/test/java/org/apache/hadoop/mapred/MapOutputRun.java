@@ -19,6 +19,9 @@ import org.apache.hadoop.util.ReflectionUtils;
 
 /** A map task that collects records with one collector or the other, and the files that it leaves. */
 final class MapOutputRun<K, V> {
+  /** Setting of a job: the number of the map's attempt. */
+  static final String ATTEMPT = "howdah.test.attempt";
+
   final JobConf job;
   final MapTask task;
   final Task.TaskReporter reporter;
@@ -32,7 +35,7 @@ final class MapOutputRun<K, V> {
     job = new JobConf(base);
     job.set("mapreduce.cluster.local.dir", folder.toString());
     TaskAttemptID id = TaskAttemptID.downgrade(new org.apache.hadoop.mapreduce.TaskAttemptID(
-        new org.apache.hadoop.mapreduce.TaskID(new JobID("1", 1), TaskType.MAP, 0), 0));
+        new org.apache.hadoop.mapreduce.TaskID(new JobID("1", 1), TaskType.MAP, 0), base.getInt(ATTEMPT, 0)));
     task = new MapTask("", id, 0, null, 1) {
       @Override
       public Progress getSortPhase() {

@@ -9,7 +9,10 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.HashSet;
 import java.util.Set;
+import org.apache.hadoop.mapreduce.JobID;
 import org.apache.hadoop.mapreduce.MRConfig;
+import org.apache.hadoop.mapreduce.TaskID;
+import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.util.DiskChecker.DiskErrorException;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -36,8 +39,11 @@ class OutputFoldersTest {
   }
 
   private String write(OutputFolders folders, long size) throws IOException {
-    Path path = Paths.get(folders.forWrite(size, place -> place.getOutputFileForWrite(size)).toUri().getPath());
-    return folder.relativize(path).getName(0).toString();
+    return nameOf(folders.getOutputFileForWrite(size));
+  }
+
+  private String nameOf(org.apache.hadoop.fs.Path file) {
+    return folder.relativize(Paths.get(file.toUri().getPath())).getName(0).toString();
   }
 
   @Test
@@ -77,16 +83,39 @@ class OutputFoldersTest {
   @Test
   void filesAreFoundWhereverTheyAre() throws IOException {
     OutputFolders folders = new OutputFolders(files, job, 1, OutputFoldersTest::byName);
-    Path path = Paths.get(folders.forWrite(10, place -> place.getOutputFileForWrite(10)).toUri().getPath());
+    Path path = Paths.get(folders.getOutputFileForWrite(10).toUri().getPath());
     Files.createDirectories(path.getParent());
     Files.write(path, new byte[10]);
     assertThat(files.getOutputFile().toUri().getPath()).isEqualTo(path.toString());
+    assertThat(folders.getOutputFile().toString()).isEqualTo(files.getOutputFile().toString());
+  }
+
+  @Test
+  void allFilesOfATaskGoToTheFastest() throws IOException {
+    OutputFolders folders = new OutputFolders(files, job, 1, OutputFoldersTest::byName);
+    TaskID map = new TaskID(new JobID("1", 1), TaskType.MAP, 5);
+    for (org.apache.hadoop.fs.Path file : new org.apache.hadoop.fs.Path[] {folders.getOutputFileForWrite(1),
+        folders.getOutputIndexFileForWrite(1), folders.getSpillFileForWrite(3, 1),
+        folders.getSpillIndexFileForWrite(3, 1), folders.getInputFileForWrite(map, 1)}) {
+      assertThat(nameOf(file)).as("%s", file).isEqualTo("ram");
+    }
+  }
+
+  @Test
+  void theOptionSwitchesItOff() throws IOException {
+    assertThat(OutputFolders.of(files, job)).isInstanceOf(OutputFolders.class);
+    job.setBoolean("mapred.rdma.local.ssd.used", false);
+    assertThat(OutputFolders.of(files, job)).isSameAs(files);
+    job.set("mapred.rdma.spill.memory.percentage", "2");
+    assertThatThrownBy(() -> OutputFolders.of(files, job)).hasMessageContaining("mapred.rdma.spill.memory.percentage");
   }
 
   @Test
   void kindsAreProbed() {
     assertThat(StorageKind.of(Paths.get("/dev/shm"))).isEqualTo(StorageKind.RAM);
     assertThat(StorageKind.of(Paths.get("/proc"))).isEqualTo(StorageKind.DISK);
-    assertThat(StorageKind.of(folder.resolve("absent"))).isEqualTo(StorageKind.DISK);
+    assertThat(StorageKind.of(Paths.get("/dev/shm/howdah-absent/of/a/job"))).as("before it is made")
+        .isEqualTo(StorageKind.RAM);
+    assertThat(StorageKind.of(folder.resolve("absent"))).isEqualTo(StorageKind.of(folder));
   }
 }

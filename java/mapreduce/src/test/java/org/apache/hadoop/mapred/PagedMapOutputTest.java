@@ -3,9 +3,12 @@ package org.apache.hadoop.mapred;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.io.ByteArrayInputStream;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.io.ObjectOutputStream;
+import java.io.Serializable;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -32,6 +35,10 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.io.WritableComparable;
 import org.apache.hadoop.io.WritableComparator;
+import org.apache.hadoop.io.serializer.Deserializer;
+import org.apache.hadoop.io.serializer.JavaSerialization;
+import org.apache.hadoop.io.serializer.SerializationFactory;
+import org.apache.hadoop.io.serializer.WritableSerialization;
 import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.security.TokenCache;
@@ -47,6 +54,8 @@ import org.junit.jupiter.params.provider.ValueSource;
 class PagedMapOutputTest {
   /** How many seeds of each kind of test, at least. */
   private static final int SEEDS = Boolean.getBoolean("howdah.test.slow") ? 100 : 0;
+
+  private static final String MEMORY = "mapred.rdma.spill.memory.enabled";
 
   @TempDir
   Path folder;
@@ -145,6 +154,7 @@ class PagedMapOutputTest {
     job.setMapOutputValueClass(BytesWritable.class);
     job.setNumReduceTasks(partitions);
     job.setInt(MRJobConfig.IO_SORT_MB, megabytes);
+    job.setBoolean(MEMORY, false); // so that maps spill
     return job;
   }
 
@@ -202,6 +212,7 @@ class PagedMapOutputTest {
       return;
     }
     JobConf job = job(items.get(0).key.getClass(), partitions, 1 + random.nextInt(3));
+    job.setBoolean(MEMORY, seed % 2 == 0);
     MapOutputRun<Writable, Writable> stock = run(job, "stock", true, items);
     MapOutputRun<Writable, Writable> ours = run(job, "ours", false, items);
     assertThat(Arrays.equals(ours.file(), stock.file())).as("seed %d: files are equal", seed).isTrue();
@@ -222,6 +233,7 @@ class PagedMapOutputTest {
         1 + random.nextInt(1200));
     Collections.addAll(items, items.subList(0, items.size() / 2).toArray(new Item[0]));
     JobConf job = job(items.get(0).key.getClass(), partitions, 1 + random.nextInt(4));
+    job.setBoolean(MEMORY, seed % 2 == 0);
     boolean combine = random.nextInt(3) == 0;
     if (combine) {
       job.setCombinerClass(Sum.class);
@@ -257,6 +269,50 @@ class PagedMapOutputTest {
     }
     assertThat(run.count(TaskCounter.SPILLED_RECORDS)).isEqualTo(items.size());
     assertThat(files("ours")).containsExactly("file.out", "file.out.index");
+  }
+
+  @Test
+  void outputIsWrittenOnceWhileTheHeapHasRoomExceptByLaterAttempts() throws Exception {
+    List<Item> items = items(new Random(5), 3, 12_000, 2, true, 800);
+    JobConf job = job(Text.class, 2, 1);
+    MapOutputRun<Writable, Writable> stock = run(job, "stock", true, items);
+    job.setBoolean(MEMORY, true);
+    job.setInt(MRJobConfig.MAP_MEMORY_MB, -1); // not known: the heap alone counts
+    MapOutputRun<Writable, Writable> first = run(job, "first", false, items);
+    assertSameFiles(first, stock);
+    assertThat(first.count(TaskCounter.SPILLED_RECORDS)).isEqualTo(items.size());
+    job.setInt(MapOutputRun.ATTEMPT, 1);
+    MapOutputRun<Writable, Writable> second = run(job, "second", false, items);
+    assertSameFiles(second, stock);
+    assertThat(second.count(TaskCounter.SPILLED_RECORDS)).isGreaterThan(items.size());
+    job.setInt(MapOutputRun.ATTEMPT, 0);
+    job.setInt(MRJobConfig.MAP_MEMORY_MB, 1);
+    MapOutputRun<Writable, Writable> small = run(job, "small", false, items);
+    assertSameFiles(small, stock);
+    assertThat(small.count(TaskCounter.SPILLED_RECORDS)).as("a container of 1 MB").isGreaterThan(items.size());
+  }
+
+  @Test
+  void aMergeOfManySpillsHasMemoryOfItsOwn() throws Exception {
+    List<Item> items = items(new Random(6), 3, 40_000, 1, true, 1000);
+    JobConf job = job(Text.class, 1, 1);
+    job.setInt(MRJobConfig.IO_SORT_FACTOR, 100);
+    MapOutputRun<Writable, Writable> ours = run(job, "ours", false, items);
+    assertThat(ours.count(TaskCounter.SPILLED_RECORDS)).as("all were in spills").isEqualTo(2 * items.size());
+    assertSameFiles(ours, run(job, "stock", true, items));
+  }
+
+  @Test
+  void theOnlySpillIsTheOutput() throws Exception {
+    List<Item> items = Collections.singletonList(new Item(new Text("key"), new byte[3 << 20], 1));
+    for (int cache : new int[] {0, 1 << 20}) {
+      JobConf job = job(Text.class, 3, 1);
+      job.setInt(MRJobConfig.INDEX_CACHE_MEMORY_LIMIT, cache);
+      MapOutputRun<Writable, Writable> ours = run(job, "ours" + cache, false, items);
+      assertSameFiles(ours, run(job, "stock" + cache, true, items));
+      assertThat(ours.count(TaskCounter.SPILLED_RECORDS)).isEqualTo(1);
+      assertThat(ours.count(TaskCounter.MAP_OUTPUT_MATERIALIZED_BYTES)).isEqualTo(ours.file().length);
+    }
   }
 
   private List<String> files(String name) throws IOException {
@@ -381,6 +437,8 @@ class PagedMapOutputTest {
     full(last.task.getMapOutputFile().getOutputFileForWrite(1));
     assertThatThrownBy(() -> finish(last, items.subList(0, 100))).isInstanceOf(FSError.class)
         .hasRootCauseMessage("No space left on device");
+    last.collector.flush(); // as MapTask does after a failure: nothing is written again
+    assertThat(last.count(TaskCounter.MAP_OUTPUT_MATERIALIZED_BYTES)).isZero();
   }
 
   /** Whatever is written there finds the disk full. */
@@ -447,6 +505,51 @@ class PagedMapOutputTest {
     run.collector.flush();
     assertThat(run.records(0)).hasSize(80_000);
     assertThat(run.count(TaskCounter.MAP_OUTPUT_RECORDS)).isEqualTo(40_000);
+  }
+
+  /** A value that Java serializes, with a buffer. */
+  public static final class Buffered implements Serializable {
+    private static final long serialVersionUID = 1;
+    private final byte[] bytes;
+    private final boolean broken;
+
+    Buffered(int size, boolean broken) {
+      bytes = new byte[size];
+      this.broken = broken;
+    }
+
+    private void writeObject(ObjectOutputStream out) throws IOException {
+      out.defaultWriteObject();
+      if (broken) {
+        throw new IOException("broken");
+      }
+    }
+  }
+
+  @Test
+  void serializersThatBufferLeaveNothingOfRecordsThatFailOrAreTooLarge() throws Exception {
+    JobConf job = job(IntWritable.class, 1, 1);
+    job.setStrings("io.serializations", WritableSerialization.class.getName(), JavaSerialization.class.getName());
+    job.setMapOutputValueClass(Buffered.class);
+    MapOutputRun<Writable, Buffered> run = new MapOutputRun<>(job, folder.resolve("ours"), new PagedMapOutput<>());
+    int[] sizes = {10, 2 << 20, 20, 500, 30};
+    for (int i = 0; i < sizes.length; i++) {
+      Buffered value = new Buffered(sizes[i], sizes[i] == 500);
+      if (value.broken) {
+        assertThatThrownBy(() -> run.collector.collect(new IntWritable(), value, 0)).hasMessage("broken");
+      } else {
+        run.collector.collect(new IntWritable(i), value, 0);
+      }
+    }
+    run.collector.flush();
+    List<byte[]> records = run.records(0);
+    assertThat(records).hasSize(8);
+    for (int i = 0; i < records.size(); i += 2) {
+      Deserializer<Buffered> deserializer = new SerializationFactory(job).getDeserializer(Buffered.class);
+      deserializer.open(new ByteArrayInputStream(records.get(i + 1)));
+      assertThat(deserializer.deserialize(null).bytes)
+          .hasSize(sizes[WritableComparator.readInt(records.get(i), 0)]);
+    }
   }
 
   @Test

@@ -20,8 +20,11 @@ import org.junit.jupiter.params.provider.ValueSource;
 class RecordPagesTest {
   private static final Progressable NO_PROGRESS = () -> { };
   private static final int PARTITIONS = 3;
+  private static final KeyOrder ORDER = KeyOrder.of(LongWritable.Comparator.class);
+  private static final RecordPages.Lender NONE = (held, more) -> false;
 
   private final List<byte[]> given = new ArrayList<>();
+  private boolean sealing;
   private int taken;
   private int tooLarge;
   private RecordPages pages;
@@ -29,6 +32,9 @@ class RecordPagesTest {
   /** The key is the record's number, so the order is that in which they came, within a partition. */
   private void take() {
     pages.sort(NO_PROGRESS);
+    if (sealing) {
+      pages.seal();
+    }
     int last = -PARTITIONS;
     for (int i = 0; i < pages.count(); i++) {
       int reference = pages.reference(i);
@@ -67,7 +73,8 @@ class RecordPagesTest {
   void recordsComeBackWholeWithinTheBudget(long seed) throws IOException {
     Random random = new Random(seed);
     long budget = (1L << 20 + random.nextInt(5)) + random.nextInt(1 << 20);
-    pages = new RecordPages(budget, PARTITIONS, KeyOrder.of(LongWritable.Comparator.class), this::take);
+    sealing = random.nextBoolean();
+    pages = new RecordPages(budget, NONE, PARTITIONS, ORDER, this::take);
     for (long bytes = 0; bytes < 3 * budget;) {
       byte[] value = new byte[random.nextInt(2 << random.nextInt(25))];
       random.nextBytes(value);
@@ -91,7 +98,7 @@ class RecordPagesTest {
     Random random = new Random(1);
     int budget = 1 << 20;
     int[] spilled = new int[1];
-    pages = new RecordPages(budget, PARTITIONS, KeyOrder.of(LongWritable.Comparator.class), () -> {
+    pages = new RecordPages(budget, NONE, PARTITIONS, ORDER, () -> {
       spilled[0]++;
       assertThat(pages.memory()).as("a spill begins when memory is used up").isGreaterThan(budget * 3 / 4);
       take();
@@ -105,5 +112,56 @@ class RecordPagesTest {
     take();
     assertThat(taken).isEqualTo(given.size());
     assertThat(spilled[0]).isBetween(5, 10);
+  }
+
+  @ParameterizedTest
+  @ValueSource(ints = {10, 1 << 13, 1 << 18})
+  void whatIsLentIsUsedAndGivenBack(int most) throws IOException {
+    Random random = new Random(most);
+    long budget = 2 << 20;
+    long lent = 3 * budget;
+    boolean[] lending = {true};
+    List<Long> spills = new ArrayList<>();
+    RecordPages.Lender lender = (held, more) -> {
+      assertThat(held).as("memory").isLessThanOrEqualTo(pages.budget());
+      return lending[0] && held + more <= lent;
+    };
+    pages = new RecordPages(budget, lender, PARTITIONS, ORDER, () -> {
+      spills.add(pages.memory());
+      take();
+    });
+    long end = 4 * lent;
+    for (long bytes = 0; bytes < end;) {
+      byte[] value = new byte[random.nextInt(most)];
+      random.nextBytes(value);
+      lending[0] = bytes < end / 2;
+      put(value, random);
+      assertThat(pages.memory()).as("memory").isLessThanOrEqualTo(pages.budget()).isLessThanOrEqualTo(lent);
+      bytes += 50 + value.length;
+    }
+    take();
+    assertThat(taken).isEqualTo(given.size());
+    assertThat(spills.get(0)).as("the first spill").isGreaterThan(lent / 2);
+    assertThat(spills.get(spills.size() - 1)).as("the last spill").isLessThanOrEqualTo(budget);
+    assertThat(pages.budget()).isEqualTo(budget);
+  }
+
+  @Test
+  void sealedRecordsTakeLessAndAreTheSame() throws IOException {
+    pages = new RecordPages(1 << 20, NONE, PARTITIONS, ORDER, () -> fail("there is room"));
+    Random random = new Random(1);
+    for (int i = 0; i < 1000; i++) {
+      put(new byte[10], random);
+    }
+    take();
+    long before = pages.memory();
+    sealing = true;
+    take();
+    assertThat(pages.memory()).isLessThan(before - 1000 * Long.BYTES);
+    pages.clear();
+    given.clear();
+    put(new byte[10], random);
+    take();
+    assertThat(taken).isEqualTo(2001);
   }
 }

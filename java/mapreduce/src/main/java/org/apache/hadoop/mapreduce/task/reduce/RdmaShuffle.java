@@ -8,6 +8,8 @@ import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.MapOutputFile;
+import org.apache.hadoop.mapred.OutputFolders;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
 import org.apache.hadoop.mapred.TaskStatus;
@@ -50,6 +52,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   public void init(Context<K, V> given) {
     context = given;
     conf = given.getJobConf();
+    MapOutputFile files;
     try {
       upgrade = Upgrade.of(Component.SHUFFLE, new HadoopSettings(conf));
       boolean encrypted = conf.getBoolean(MRConfig.SHUFFLE_SSL_ENABLED_KEY, MRConfig.SHUFFLE_SSL_ENABLED_DEFAULT);
@@ -57,6 +60,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
         initStock(encrypted);
         return;
       }
+      files = OutputFolders.of(given.getMapOutputFile(), conf);
     } catch (IOException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
@@ -65,7 +69,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     merger = new MergeManagerImpl<>(given.getReduceId(), conf, given.getLocalFS(), given.getLocalDirAllocator(),
         given.getReporter(), given.getCodec(), given.getCombinerClass(), given.getCombineCollector(),
         given.getSpilledRecordsCounter(), given.getReduceCombineInputCounter(), given.getMergedMapOutputsCounter(),
-        this, given.getMergePhase(), given.getMapOutputFile());
+        this, given.getMergePhase(), files);
   }
 
   private void initStock(boolean encrypted) throws IOException {
