@@ -11,6 +11,7 @@
 #include <howdah/howdah.h>
 
 #include "link.h"
+#include "rendezvous.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

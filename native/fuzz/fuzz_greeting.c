@@ -10,7 +10,7 @@
 
 #include <howdah/howdah.h>
 
-#include "engine.h"
+#include "context.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,37 +2,21 @@
 
 /* The engine's life: devices, threads, and what they share. */
 
-#include "engine.h"
+#include <howdah/engine.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "fetch.h"
 #include "link.h"
+#include "progress.h"
+#include "protocols.h"
+#include "queue.h"
+#include "spin.h"
 #include "tuning.h"
 
 #define GRACE ((int64_t)2000000000) /* how long closing waits for peers to let go of our memory */
-
-struct hd_engine *hd_engine_ref(struct hd_engine *engine)
-{
-    atomic_fetch_add_explicit(&engine->refs, 1, memory_order_relaxed);
-    return engine;
-}
-
-void hd_engine_unref(struct hd_engine *engine)
-{
-    if (atomic_fetch_sub_explicit(&engine->refs, 1, memory_order_acq_rel) != 1)
-        return;
-    pthread_mutex_destroy(&engine->lock);
-    pthread_mutex_destroy(&engine->services_lock);
-    pthread_mutex_destroy(&engine->io_lock);
-    pthread_cond_destroy(&engine->link_gone);
-    pthread_cond_destroy(&engine->io_work);
-    hd_affinity_destroy(engine->affinity);
-    hd_arena_release(engine->arena);
-    hd_spin_close(engine);
-    free(engine);
-}
 
 /* ---- devices ---- */
 
@@ -253,6 +237,7 @@ int hd_engine_create(const struct hd_engine_params *given, hd_engine **out)
         return hd_error(-ENOMEM, "out of memory");
     atomic_init(&engine->refs, 1);
     init_locks(engine);
+    engine->link_hooks = &hd_protocols;
     engine->log.write = params.log;
     engine->log.arg = params.log_arg;
     snprintf(engine->name, sizeof(engine->name), "%s", params.name ? params.name : program_invocation_short_name);

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include "engine.h"
 #include "link.h"
 
 static struct hd_device *device_of(const struct hd_engine *engine, const char *transport)

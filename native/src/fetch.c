@@ -15,6 +15,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "rendezvous.h"
+
+/* Nobody answers the request. */
+static void discard_request(struct hd_event *event)
+{
+    hd_fetch_reply_error(event->fetch, -ENOENT, "the service was closed");
+}
+
 struct hd_fetch *hd_fetch_create(struct hd_link *link, bool client, const void *service, size_t service_length,
                                  const void *name, size_t name_length)
 {
@@ -32,6 +40,7 @@ struct hd_fetch *hd_fetch_create(struct hd_link *link, bool client, const void *
     hd_list_init(&f->waits);
     hd_list_init(&f->event.link);
     f->event.event = (struct hd_event){.type = client ? HD_EVENT_FETCHED : HD_EVENT_FETCH, .fetch = f};
+    f->event.discard = client ? NULL : discard_request;
     f->service_length = (uint16_t)service_length;
     f->name_length = (uint16_t)name_length;
     memcpy(f->text, service, service_length);

@@ -4,7 +4,10 @@
 
 /* What the files about fetches share. All of it under the link's lock, unless a comment says otherwise. */
 
+#include <howdah/fetch.h>
+
 #include "link.h"
+#include "queue.h"
 
 enum fetch_state {
     FETCH_ASKED,   /* server: the program has not answered; client: nothing has come */
@@ -70,5 +73,28 @@ void hd_fetch_give_back(struct hd_fetch *fetch, size_t length);
 /* Files that are being answered with are counted: while there are any, the I/O threads keep a buffer of their own. */
 void hd_io_add_file(struct hd_engine *engine);
 void hd_io_remove_file(struct hd_engine *engine);
+
+int hd_io_start(struct hd_engine *engine);
+void hd_io_stop(struct hd_engine *engine);
+
+/* ---- for the link and for transfers ---- */
+
+int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *payload, size_t length);
+int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, const void *payload, size_t length);
+int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle,
+                        const struct hd_segment *segment);
+void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
+/* Gets memory for the block. */
+int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
+/* A transfer of ours came in (client) or went out (server). */
+void hd_fetch_received(struct hd_fetch *fetch, size_t length);
+void hd_fetch_sent(struct hd_fetch *fetch, size_t length, int error);
+void hd_fetch_transmit(struct hd_link *link);
+/* Whether its block goes into memory that the program has back when the fetch ends. NULL: no. */
+bool hd_fetch_fills_lent_memory(const struct hd_fetch *fetch);
+/* The link is lost: ends what may end yet. */
+void hd_fetch_lost(struct hd_link *link);
+/* Nobody writes into our memory any more: ends the rest. */
+void hd_fetch_quiet(struct hd_link *link);
 
 #endif

@@ -27,6 +27,7 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     }
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
+    link->hooks = engine->link_hooks;
     struct hd_list *lists[] = {&link->in_engine,  &link->controls,       &link->controls_free, &link->tx_stalled,
                                &link->todo,       &link->ops_free,       &link->tx_frags,      &link->memory_wait,
                                &link->tx_fetches, &link->served,         &link->tx_replies,    &link->in_comm,
@@ -48,25 +49,21 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     snprintf(link->address, sizeof(link->address), "%s", params->address);
     snprintf(link->peer, sizeof(link->peer), "%s%s(%s)", params->address, params->address[0] ? " " : "",
              params->peer_name);
-    *sink = (struct hd_sink){.frame = hd_link_frame, .done = hd_rndv_op_done, .arg = link};
+    *sink = (struct hd_sink){.frame = hd_link_frame, .done = link->hooks->done, .arg = link};
     *out = link;
     return 0;
 }
 
 static void link_free(struct hd_link *link)
 {
-    struct hd_list *pools[] = {&link->controls, &link->controls_free, &link->todo, &link->ops_free};
+    struct hd_list *pools[] = {&link->controls, &link->controls_free};
     for (size_t i = 0; i < HD_COUNT(pools); i++)
         while (!hd_list_empty(pools[i])) {
             struct hd_list *node = pools[i]->next;
             hd_list_remove(node);
-            free(node); /* both kinds begin with their node */
+            free(node); /* a control begins with its node */
         }
-    while (link->msgs_free) {
-        struct hd_msg *msg = link->msgs_free;
-        link->msgs_free = msg->next;
-        free(msg);
-    }
+    link->hooks->freed(link);
     hd_table_destroy(&link->rndvs);
     hd_table_destroy(&link->ops);
     hd_table_destroy(&link->fetches);
@@ -118,7 +115,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     hd_list_add_tail(&engine->links, &link->in_engine);
     pthread_mutex_unlock(&engine->lock);
     hd_log(&engine->log, HD_LOG_INFO, "link to %s over %s is up", link->peer, ep->device->ops->name);
-    hd_comm_adopt(hd_link_ref(link));
+    link->hooks->started(hd_link_ref(link));
 }
 
 /* ---- the end of a link ---- */
@@ -184,19 +181,18 @@ static void tear_down(struct hd_link *link)
     hd_count(engine->stats, links_now, -1);
     if (link->error == -EPROTO)
         hd_count(engine->stats, protocol_errors, 1);
-    hd_stream_lost(link);
-    hd_fetch_lost(link);
+    link->hooks->lost(link);
     if (atomic_load(&link->poller_asleep))
         link->ep->ops->wake(link->ep);
     hd_link_publish(link);
     hd_arena_warm(engine->arena, false);
-    hd_comm_hurry(link);
+    hd_link_hurry(link);
 }
 
 void hd_link_settle(struct hd_link *link)
 {
     if (!hd_list_empty(&link->todo)) /* chunks that the caller brought about: nobody else may come by for a while */
-        hd_rndv_run(link, UINT_MAX);
+        link->hooks->run(link, UINT_MAX);
     if (link->doomed && link->state != HD_LINK_DOWN)
         tear_down(link);
 }
@@ -238,8 +234,7 @@ bool hd_link_reap(struct hd_link *link)
     }
     if (link->poller || atomic_load(&link->queue_pollers) || !link->ep->ops->quiet(link->ep))
         return false;
-    hd_fetch_quiet(link);
-    hd_rndv_destroy_all(link);
+    link->hooks->quiet(link);
     link->ep->ops->destroy(link->ep);
     link->ep = NULL;
     return true;
@@ -339,31 +334,12 @@ static void send_controls(struct hd_link *link)
     }
 }
 
-/* As many streams as there are credits: the rest would find none. */
-static void wake_stalled(struct hd_link *link)
-{
-    uint32_t room = link->tx_credits;
-    while (room-- && hd_link_can_send(link) && !hd_list_empty(&link->tx_stalled)) {
-        struct hd_stream *stream = hd_container(link->tx_stalled.next, struct hd_stream, tx_node);
-        hd_list_remove(&stream->tx_node);
-        hd_stream_notify(stream);
-        if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
-            stream->writable_wanted = false;
-    }
-}
-
 void hd_link_transmit(struct hd_link *link)
 {
     if (!hd_list_empty(&link->controls))
         send_controls(link);
-    if (hd_link_can_send(link)) {
-        if (!hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies))
-            hd_fetch_transmit(link);
-        if (!hd_list_empty(&link->tx_frags))
-            hd_rndv_transmit(link);
-        if (!hd_list_empty(&link->tx_stalled))
-            wake_stalled(link);
-    }
+    if (hd_link_can_send(link))
+        link->hooks->room(link);
     if (link->rx_owed >= link->mine.credits / 2)
         hd_link_post(link, HD_FRAME_CREDIT, 0, 0, NULL, 0);
 }
@@ -399,60 +375,13 @@ static int on_retire(struct hd_link *link, uint64_t step)
     return 0;
 }
 
-static int dispatch_control(struct hd_link *link, const struct hd_frame *f, const uint8_t *payload)
+static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
 {
-    struct hd_rts rts;
-    struct hd_cts cts;
-    struct hd_segment segment;
-    switch (f->type) {
-    case HD_FRAME_CREDIT:
+    if (f->type == HD_FRAME_CREDIT)
         return 0;
-    case HD_FRAME_OPEN:
-        return hd_stream_on_open(link, f->id, payload, f->length);
-    case HD_FRAME_WINDOW:
-        return hd_stream_on_window(link, f->id, f->arg);
-    case HD_FRAME_CLOSE:
-        return hd_stream_on_close(link, f->id);
-    case HD_FRAME_RESET:
-        return hd_stream_on_reset(link, f->id, f->arg);
-    case HD_FRAME_RTS:
-        memcpy(&rts, payload, sizeof(rts));
-        return hd_stream_on_rts(link, f->id, f->arg, &rts);
-    case HD_FRAME_CTS:
-        memcpy(&cts, payload, sizeof(cts));
-        return hd_rndv_on_cts(link, f->id, &cts);
-    case HD_FRAME_DONE:
-        return hd_rndv_on_done(link, f->id);
-    case HD_FRAME_FIN:
-        return hd_rndv_on_fin(link, f->id, f->arg);
-    case HD_FRAME_FETCH:
-        return hd_fetch_on_request(link, f->id, payload, f->length);
-    case HD_FRAME_SEGMENT:
-        memcpy(&segment, payload, sizeof(segment));
-        return hd_fetch_on_segment(link, f->id, f->arg, &segment);
-    case HD_FRAME_CANCEL:
-        hd_fetch_on_cancel(link, f->id);
-        return 0;
-    case HD_FRAME_RETIRE:
+    if (f->type == HD_FRAME_RETIRE)
         return on_retire(link, f->arg);
-    default:
-        return hd_error(-EPROTO, "a frame of unknown type %u", f->type);
-    }
-}
-
-static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload)
-{
-    uint8_t copy[HD_FRAME_MIN_PAYLOAD]; /* the peer may change what it sent while we look */
-    switch (f->type) {
-    case HD_FRAME_FRAG:
-        return hd_rndv_on_frag(link, f->id, f->arg, payload, f->length);
-    case HD_FRAME_REPLY:
-        return hd_fetch_on_reply(link, f->id, f->arg, payload, f->length);
-    default:
-        if (f->length)
-            memcpy(copy, payload, f->length);
-        return dispatch_control(link, f, copy);
-    }
+    return link->hooks->frame[f->type](link, f, payload, owner);
 }
 
 /* Whether the frame may come now. */
@@ -483,8 +412,8 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     int err = check(link, f, payload);
     if (err)
         return err;
-    err = f->type == HD_FRAME_DATA ? hd_stream_on_data(link, f->id, payload, f->length, owner)
-                                   : dispatch(link, f, payload);
+    err = f->type == HD_FRAME_DATA ? link->hooks->frame[HD_FRAME_DATA](link, f, payload, owner)
+                                   : dispatch(link, f, payload, owner);
     if (err) {
         link->memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
@@ -519,7 +448,7 @@ void hd_link_disarm(struct hd_link *link)
         return;
     link->ep->ops->disarm(link->ep);
     link->armed = false;
-    hd_comm_hurry(link);
+    hd_link_hurry(link);
 }
 
 /* ---- all links ---- */

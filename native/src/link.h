@@ -3,7 +3,8 @@
 #define HD_LINK_H
 
 /*
- * A link and what runs on it. Everything in here is guarded by the link's lock, unless a comment says otherwise.
+ * A link: frames, credits, its life, and what the layers above keep on it. Everything in here is guarded by the link's
+ * lock, unless a comment says otherwise. What runs on links is told through struct hd_link_hooks.
  *
  * An error found deep in a call marks the link as doomed and lets the call unwind; hd_link_unlock() then tears it down,
  * when no function on the stack holds pointers into it.
@@ -13,12 +14,15 @@
 #include <howdah/link.h>
 #include <howdah/stream.h>
 
-#include "engine.h"
+#include "admit.h"
+#include "context.h"
+#include "kick.h"
 #include "lock.h"
+#include "spin.h"
 #include "table.h"
+#include "transport.h"
 
 #define HD_LAST_STREAM  (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
-#define HD_MESSAGE_COST 64               /* bytes of window that a message takes besides its own */
 
 enum hd_link_state {
     HD_LINK_UP,
@@ -33,9 +37,44 @@ struct hd_tally {
         messages_received;
 };
 
+struct hd_fetch;
+struct hd_link;
+struct hd_msg;
+struct hd_stream;
+
+/* The layers above the link, as the link knows them. Called under the link's lock. */
+struct hd_link_hooks {
+    /* Takes a frame that was checked, by type; NULL: the link's own. The payload is only valid during the call, and a
+     * hostile peer may change it meanwhile. @return as hd_sink.frame */
+    int (*frame[HD_FRAME_TYPES])(struct hd_link *link, const struct hd_frame *frame, const void *payload,
+                                 hd_buf *owner);
+    void (*done)(void *link, uint64_t cookie, int status); /* hd_sink.done */
+    /* Starts up to so many chunks of link->todo; may drop the lock meanwhile. @return whether it did something */
+    bool (*run)(struct hd_link *link, unsigned chunks);
+    void (*room)(struct hd_link *link);           /* frames with data may go */
+    void (*memory)(struct hd_link *link);         /* there may be memory for link->memory_wait */
+    void (*senders_memory)(struct hd_link *link); /* and for link->memory_senders */
+    void (*started)(struct hd_link *link);        /* takes over a reference, and serves the link from now on */
+    void (*lost)(struct hd_link *link);           /* ends what may end yet */
+    void (*quiet)(struct hd_link *link);          /* nobody writes into our memory any more: ends the rest */
+    void (*freed)(struct hd_link *link);          /* frees what was kept for later use; without the lock */
+};
+
+/* Threads that wait for the same thing on a link. */
+struct hd_waiter {
+    struct hd_list node;    /* link->sleeping */
+    _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
+    int sleepers;
+    bool waking;             /* in link->wakes */
+    _Atomic unsigned wakers; /* threads that wake its sleepers, without the lock */
+    uint32_t slept;          /* `event` when the last of them went to sleep */
+    atomic_bool interrupted;
+};
+
 struct hd_link {
     _Atomic int refs; /* engine's, program's, each stream's and fetch's */
     struct hd_engine *engine;
+    const struct hd_link_hooks *hooks;
     struct hd_list in_engine; /* engine->links, under engine->lock */
     struct hd_admission admission;
     struct hd_lock lock;
@@ -94,9 +133,9 @@ struct hd_link {
     uint32_t served_count;
 
     /* progress */
-    struct hd_comm *comm;
+    struct hd_kick *kick; /* of the communication thread; NULL before there is one */
     struct hd_list in_comm;
-    struct hd_list in_busy; /* comm->busy: the communication thread's own */
+    struct hd_list in_busy; /* hd_comm.busy: the communication thread's own */
     int64_t linger_until;   /* the communication thread polls until then */
     bool lingers;
     bool handed; /* by a caller that goes to sleep: to be served at the next look */
@@ -104,14 +143,14 @@ struct hd_link {
     int guard_error;
     uint32_t last_sequence; /* if `ending`: no frame beyond can have been under way */
     unsigned last_turns;
-    struct hd_stream *poller; /* the stream whose waiting thread polls */
-    struct hd_stream *heir;   /* whose thread was woken to poll, and has not run yet; to compare, never to follow */
+    struct hd_waiter *poller; /* one of its threads polls */
+    struct hd_waiter *heir;   /* woken to poll, and has not run yet. Identity only; may dangle. */
     bool poller_away;         /* it polls or sleeps, without the lock */
     _Atomic uint32_t poller_asleep;
     _Atomic int64_t asleep_since; /* if poller_asleep */
     bool unattended;              /* the communication thread looks away: the poller has slept for long */
-    struct hd_list sleeping;      /* streams with threads that wait for another one to poll */
-    struct hd_stream *wakes[16];  /* whose waiters are woken when the lock is given up */
+    struct hd_list sleeping;      /* struct hd_waiter, with threads that wait for another one to poll */
+    struct hd_waiter *wakes[16];  /* to be woken when the lock is given up */
     unsigned wake_count;
     _Atomic int queue_pollers;
     struct hd_spin spin;
@@ -126,95 +165,11 @@ struct hd_link {
     bool retire_ep; /* ep->retire() was called */
 };
 
-/* One message in a stream's receive queue. */
-struct hd_msg {
-    struct hd_msg *next;
-    hd_buf *buf; /* NULL until a rendezvous has one */
-    size_t length;
-    struct hd_rndv *rndv;  /* under way; NULL: ready */
-    struct hd_rndv *offer; /* its bytes are in the peer's memory until somebody reads them: ready, too */
-    bool rendezvous;       /* came by one: its bytes did not count against the window */
-};
-
-struct hd_stream {
-    struct hd_link *link; /* a reference */
-    struct hd_stream *next_in_bucket;
-    uint32_t id;
-    bool by_peer, in_table;
-    char service[HD_SERVICE_MAX + 1];
-    enum hd_protocol protocol;
-    bool deferred;
-
-    struct hd_msg *rx_first, **rx_last;
-    size_t rx_offset;            /* taken of the first message */
-    bool taking;                 /* a reader copies of it, without the lock: the others wait */
-    size_t rx_ready_bytes;       /* of messages that are ready, for hd_available() */
-    size_t rx_held;              /* bytes of buffers held for messages of the queue, rendezvous only */
-    int64_t rx_window, rx_taken; /* what the peer may still send; what we took and did not tell */
-    int64_t tx_window;
-    size_t rndv_out; /* bytes of rendezvous under way */
-    struct hd_list tx_rndvs;
-    bool finished, remote_finished;
-    int remote_error; /* the peer reset the stream */
-
-    struct hd_list tx_node;     /* link->tx_stalled */
-    struct hd_list memory_node; /* link->memory_senders */
-    size_t memory_wanted;       /* the least that a sender of this stream waits for */
-    int memory_waiters;
-    struct hd_list sleep_node;
-    _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
-    int sleepers;
-    int senders;             /* threads that wait to send */
-    bool waking;             /* in link->wakes */
-    _Atomic unsigned wakers; /* threads that wake its sleepers, without the lock */
-    uint32_t slept;          /* `event` when the last of them went to sleep */
-    atomic_bool interrupted;
-
-    hd_queue *queue;
-    uint64_t user;
-    bool readable_wanted, writable_wanted;
-    struct hd_event_node readable, writable, accepted;
-    hd_queue *accept_queue; /* while `accepted` may be in it */
-};
-
-enum hd_rndv_side { HD_RNDV_TX, HD_RNDV_RX };
-
-#define HD_RNDV_UNSENT (-1) /* a sender's mode before it is announced: the peer cannot speak of it yet */
-
-/* A transfer by rendezvous, at either end. */
-struct hd_rndv {
-    uint32_t handle, peer_handle;
-    enum hd_rndv_side side;
-    int mode; /* HD_MODE_*; 0 until decided; a receiver's is the negative of the sender's wish until it starts */
-    hd_buf *buf;
-    size_t offset, length; /* where in the buffer (from base), how much */
-    uint64_t key, address; /* of the peer's memory */
-    size_t issued, completed;
-    unsigned inflight;
-    bool held;                /* the peer's memory */
-    struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
-    struct hd_msg *msg;
-    struct hd_fetch *fetch;
-    struct hd_list node;     /* link->tx_frags or link->memory_wait */
-    struct hd_list siblings; /* stream->tx_rndvs */
-};
-
-/* One chunk of a rendezvous. */
-struct hd_op {
-    struct hd_list node;
-    uint32_t handle;
-    struct hd_rndv *rndv;
-    struct hd_rma rma;
-    bool put;
-};
-
 struct hd_control {
     struct hd_list node;
     struct hd_frame frame;
     uint8_t payload[HD_CAUSE_MAX];
 };
-
-/* ---- link.c ---- */
 
 struct hd_link_params {
     const char *address, *peer_name;
@@ -315,89 +270,33 @@ bool hd_link_turn(struct hd_link *link);
 void hd_link_transmit(struct hd_link *link);
 /* Takes the link from the communication thread for a while. */
 void hd_link_disarm(struct hd_link *link);
+/* Asks the communication thread to look at the link soon. */
+static inline void hd_link_hurry(struct hd_link *link)
+{
+    hd_kick_soon(link->kick);
+}
 /* Sink. */
 int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 
-/* ---- stream.c, send.c, receive.c ---- */
+/* ---- waiter.c ---- */
 
-struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id);
-void hd_stream_wake_waiters(struct hd_stream *stream);
+/* Wakes the sleepers when the lock is given up. */
+void hd_waiter_wake_later(struct hd_link *link, struct hd_waiter *waiter);
+/* Wakes the sleepers, and the poller if it is this one. */
+void hd_waiter_wake(struct hd_link *link, struct hd_waiter *waiter);
 
-/* Whoever delivers something calls this under the link's lock; the event word is read before a waiter looks at the
- * stream, so that nothing that happens in between is slept over. The lock orders it all but for a poller, who reads
- * the word while he is away. */
-static inline void hd_stream_notify(struct hd_stream *stream)
+/* Whoever delivers something calls this under the link's lock; the event word is read before a waiting thread looks, so
+ * that nothing that happens in between is slept over. The lock orders it all but for a poller, which reads the word
+ * while it is away. */
+static inline void hd_waiter_notify(struct hd_link *link, struct hd_waiter *waiter)
 {
-    uint32_t event = atomic_load_explicit(&stream->event, memory_order_relaxed) + 1;
-    atomic_store_explicit(&stream->event, event, memory_order_release);
-    if (stream->sleepers || stream->link->poller_away)
-        hd_stream_wake_waiters(stream);
+    uint32_t event = atomic_load_explicit(&waiter->event, memory_order_relaxed) + 1;
+    atomic_store_explicit(&waiter->event, event, memory_order_release);
+    if (waiter->sleepers || link->poller_away)
+        hd_waiter_wake(link, waiter);
 }
 
-/* Tells senders that wait for memory that there is some. */
-void hd_stream_retry_memory(struct hd_link *link);
-void hd_stream_start_rndvs(struct hd_stream *stream);
-void hd_stream_lost(struct hd_link *link); /* tells all streams that the link is gone */
-int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, size_t length);
-int hd_stream_on_data(struct hd_link *link, uint32_t id, const void *payload, size_t length, hd_buf *owner);
-int hd_stream_on_window(struct hd_link *link, uint32_t id, uint64_t bytes);
-int hd_stream_on_close(struct hd_link *link, uint32_t id);
-int hd_stream_on_reset(struct hd_link *link, uint32_t id, uint64_t error);
-int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const struct hd_rts *rts);
-
-/* ---- rendezvous.c ---- */
-
-struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side);
-void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv);
-/* Sender: how a message of this length should move, as an HD_MODE_*. */
-int hd_rndv_wish(const struct hd_link *link, size_t length);
-/* Sender: fills what the peer must know; `wish` is an HD_MODE_*. */
-void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, struct hd_rts *rts);
-/* Receiver: what the peer offers. -EPROTO if it makes no sense. */
-int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, const struct hd_rts *rts);
-/* Receiver: gets memory if there is none yet and begins; waits for memory if need be. */
-void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv);
-/* Receiver: refuses the transfer before it began. */
-void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error);
-/* Receiver: leaves it in the peer's memory until hd_rndv_take(), if that is possible: `held` says so.
- * @return -EPROTO if there is no such memory */
-int hd_rndv_leave(struct hd_link *link, struct hd_rndv *rndv);
-/* Receiver: gives a piece of what stayed to a copier, as its bytes from `at`. Drops the lock meanwhile; the caller sees
- * to it that the transfer stays. The link may be lost afterwards. */
-void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, const struct hd_copier *copier, size_t at,
-                  size_t length);
-/* Receiver: all of it was taken. */
-void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv);
-int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts);
-int hd_rndv_on_frag(struct hd_link *link, uint32_t handle, uint64_t offset, const void *payload, size_t length);
-int hd_rndv_on_done(struct hd_link *link, uint32_t handle);
-int hd_rndv_on_fin(struct hd_link *link, uint32_t handle, uint64_t error);
-void hd_rndv_op_done(void *arg, uint64_t cookie, int status); /* sink */
-/* Runs waiting chunks; may drop the lock for a while. @return whether it did something. */
-bool hd_rndv_run(struct hd_link *link, unsigned chunks);
-/* Sends frames of copied transfers while there are credits; retries those that wait for memory. */
-void hd_rndv_transmit(struct hd_link *link);
-void hd_rndv_retry_memory(struct hd_link *link);
-void hd_rndv_destroy_all(struct hd_link *link);
-
-/* ---- fetch.c, serve.c ---- */
-
-int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *payload, size_t length);
-int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, const void *payload, size_t length);
-int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle,
-                        const struct hd_segment *segment);
-void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
-/* Gets memory for the block. */
-int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
-/* A transfer of ours came in (client) or went out (server). */
-void hd_fetch_received(struct hd_fetch *fetch, size_t length);
-void hd_fetch_sent(struct hd_fetch *fetch, size_t length, int error);
-void hd_fetch_transmit(struct hd_link *link);
-/* Whether its block goes into memory that the program has back when the fetch ends. NULL: no. */
-bool hd_fetch_fills_lent_memory(const struct hd_fetch *fetch);
-/* The link is lost: ends what may end yet. */
-void hd_fetch_lost(struct hd_link *link);
-/* Nobody writes into our memory any more: ends the rest. */
-void hd_fetch_quiet(struct hd_link *link);
+/* Before the waiter's memory goes: waits until nobody wakes it any more, a system call at most. Without the lock. */
+void hd_waiter_end(struct hd_waiter *waiter);
 
 #endif

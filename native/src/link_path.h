@@ -33,7 +33,7 @@ HD_INLINE int hd_link_give(struct hd_link *link, enum hd_frame_type type, uint32
         frame.checksum = hd_frame_checksum(&frame, payload);
     int err = link->ep->ops->send(link->ep, &frame, payload, owner);
     if (err == -EAGAIN) {
-        hd_comm_hurry(link); /* nobody may tell us when there is room again */
+        hd_link_hurry(link); /* nobody may tell us when there is room again */
         return err;
     }
     if (err) {
@@ -71,8 +71,8 @@ HD_INLINE bool hd_link_take_some(struct hd_link *link, unsigned goes, unsigned c
             return false;
         }
         if (!hd_list_empty(&link->memory_wait))
-            hd_rndv_retry_memory(link);
-        more = (!hd_list_empty(&link->todo) && hd_rndv_run(link, chunks)) || n == HD_LINK_BUDGET;
+            link->hooks->memory(link);
+        more = (!hd_list_empty(&link->todo) && link->hooks->run(link, chunks)) || n == HD_LINK_BUDGET;
         if (hd_link_usable(link) && !hd_link_nothing_to_send(link))
             hd_link_transmit(link);
     }

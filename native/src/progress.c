@@ -17,11 +17,10 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "progress.h"
 
 #define IDLE_LOOK ((int64_t)1000000000)
 #define GUARD_TAG 1ULL
@@ -39,14 +38,6 @@ static void unwatch(struct hd_comm *comm, int fd)
         epoll_ctl(comm->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static void kick(struct hd_comm *comm)
-{
-    uint64_t one = 1;
-    if (write(comm->kick_fd, &one, sizeof(one)) < 0) {
-        /* full: it will wake anyway */
-    }
-}
-
 static void drain(int fd)
 {
     uint64_t count;
@@ -55,27 +46,17 @@ static void drain(int fd)
     }
 }
 
-static _Thread_local struct hd_comm *self; /* on a communication thread */
-
-void hd_comm_hurry(struct hd_link *link)
-{
-    if (link->comm == self && self)
-        self->soon = true; /* a kick would have it look again at once, and again find nothing */
-    else if (link->comm && !atomic_exchange(&link->comm->quick, true))
-        kick(link->comm);
-}
-
 void hd_comm_adopt(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     struct hd_comm *comm = &engine->comms[atomic_fetch_add(&engine->next_comm, 1) % engine->comm_count];
     hd_lock(&link->lock);
-    link->comm = comm;
+    link->kick = &comm->kick;
     hd_unlock(&link->lock);
     pthread_mutex_lock(&comm->lock);
     hd_list_add_tail(&comm->fresh, &link->in_comm);
     pthread_mutex_unlock(&comm->lock);
-    kick(comm);
+    hd_kick_now(&comm->kick);
 }
 
 static void adopt_fresh(struct hd_comm *comm)
@@ -87,7 +68,7 @@ static void adopt_fresh(struct hd_comm *comm)
         hd_list_add_tail(&comm->links, &link->in_comm);
         watch(comm, link->guard_fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
         watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
-        atomic_store(&comm->quick, true); /* arms it */
+        atomic_store(&comm->kick.quick, true); /* arms it */
     }
     pthread_mutex_unlock(&comm->lock);
 }
@@ -96,7 +77,7 @@ static void adopt_fresh(struct hd_comm *comm)
 static void requeue(struct hd_link *link)
 {
     if (hd_list_empty(&link->in_busy))
-        hd_list_add_tail(&link->comm->busy, &link->in_busy);
+        hd_list_add_tail(&hd_container(link->kick, struct hd_comm, kick)->busy, &link->in_busy);
 }
 
 #define LAST_TURNS    4096 /* a turn need not take all that there is */
@@ -183,8 +164,7 @@ static bool linger(struct hd_link *link)
     return link->lingers;
 }
 
-/* A turn, and then arms the event descriptor. The lock is held. @return whether there is more to take. */
-static bool serve(struct hd_link *link)
+bool hd_comm_serve(struct hd_link *link)
 {
     if (!hd_link_usable(link) || polled_by_callers(link))
         return false;
@@ -197,7 +177,7 @@ static bool serve(struct hd_link *link)
 
 static void serve_or_requeue(struct hd_link *link)
 {
-    if (serve(link))
+    if (hd_comm_serve(link))
         requeue(link);
 }
 
@@ -221,7 +201,7 @@ static void take_turn(struct hd_link *link, bool alone)
         serve_or_requeue(link);
     }
     if (hd_link_usable(link) && !link->armed && hd_list_empty(&link->in_busy))
-        hd_comm_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
+        hd_link_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
 }
 
 static void link_event(struct hd_link *link, bool alone)
@@ -336,7 +316,7 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
         if (hd_link_has_work(link) && hd_link_turn(link)) /* a caller that polls may be asleep */
             requeue(link);
         if (!hd_list_empty(&link->memory_senders))
-            hd_stream_retry_memory(link);
+            link->hooks->senders_memory(link);
         if (left_alone(link, now) || link->handed)
             serve_or_requeue(link);
         link->handed = false;
@@ -377,7 +357,7 @@ static int64_t look_around(struct hd_comm *comm)
 {
     int64_t now = hd_now(), sleep = INT64_MAX;
     unsigned buried = 0;
-    atomic_store(&comm->quick, false);
+    atomic_store(&comm->kick.quick, false);
     for (struct hd_list *n = comm->links.next, *after; n != &comm->links; n = after) {
         struct hd_link *link = hd_container(n, struct hd_link, in_comm);
         after = n->next;
@@ -393,11 +373,11 @@ static int64_t look_around(struct hd_comm *comm)
             sleep = next;
         }
     }
-    if (comm->soon && sleep > comm->engine->conf.poll_handover)
+    if (comm->kick.soon && sleep > comm->engine->conf.poll_handover)
         sleep = comm->engine->conf.poll_handover;
-    comm->soon = false;
+    comm->kick.soon = false;
     if (sleep <= comm->engine->conf.poll_handover)
-        atomic_store(&comm->quick, true);
+        atomic_store(&comm->kick.quick, true);
     hd_arena_settle(comm->engine->arena);
     return sleep;
 }
@@ -411,7 +391,7 @@ static void *run(void *arg)
 {
     struct hd_comm *comm = arg;
     int64_t next_look = 0;
-    self = comm;
+    hd_kick_enter(&comm->kick);
     if (comm->engine->binds)
         hd_affinity_enter_communication(comm->engine->binds);
     while (!atomic_load(&comm->stop)) {
@@ -423,7 +403,7 @@ static void *run(void *arg)
             uint64_t data = events[i].data.u64;
             struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~GUARD_TAG);
             if (!link) {
-                drain(comm->kick_fd);
+                drain(comm->kick.fd);
                 next_look = 0;
             } else if (data & GUARD_TAG) {
                 guard_event(comm, link);
@@ -435,9 +415,9 @@ static void *run(void *arg)
         if (busy)
             serve_busy(comm, n <= 0);
         now = hd_now();
-        if (comm->soon && next_look > now + comm->engine->conf.poll_handover)
+        if (comm->kick.soon && next_look > now + comm->engine->conf.poll_handover)
             next_look = now + comm->engine->conf.poll_handover;
-        comm->soon = false;
+        comm->kick.soon = false;
         if (now < next_look)
             continue;
         adopt_fresh(comm);
@@ -445,96 +425,6 @@ static void *run(void *arg)
         next_look = pause == INT64_MAX ? INT64_MAX : hd_now() + pause;
     }
     return NULL;
-}
-
-/* ---- polling on behalf of queue waiters ---- */
-
-#define SPIN_LINKS 4
-
-/* The engine's links, if they are few: claimed, so that the communication thread leaves them to us. */
-static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
-{
-    unsigned all = 0, count = 0, taken = 0;
-    pthread_mutex_lock(&engine->lock);
-    for (struct hd_list *n = engine->links.next; n != &engine->links && all++ < SPIN_LINKS; n = n->next)
-        links[count++] = hd_link_ref(hd_container(n, struct hd_link, in_engine));
-    pthread_mutex_unlock(&engine->lock);
-    for (unsigned i = 0; i < count; i++) {
-        struct hd_link *link = links[i];
-        hd_lock(&link->lock);
-        bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
-        if (take) {
-            atomic_fetch_add(&link->queue_pollers, 1);
-            if (to_spin)
-                hd_link_disarm(link);
-        }
-        hd_unlock(&link->lock);
-        if (take)
-            links[taken++] = link;
-        else
-            hd_link_put(link);
-    }
-    return taken;
-}
-
-/* Gives the links back. A thread that goes to sleep wants the communication thread to wake it, from the next arrival
- * on. */
-static void release(struct hd_link **links, unsigned count, bool to_sleep)
-{
-    for (unsigned i = 0; i < count; i++) {
-        struct hd_link *link = links[i];
-        hd_lock(&link->lock);
-        bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
-        link->polls++;
-        bool sleeps = to_sleep && last && !link->poller && !link->armed;
-        if (sleeps ? serve(link) : !hd_list_empty(&link->todo)) {
-            link->handed = true;
-            hd_comm_hurry(link);
-        }
-        hd_link_leave(link);
-        hd_link_put(link);
-    }
-}
-
-/* Until `end`, and while there is more of what came before, until the deadline. */
-static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end, int64_t deadline)
-{
-    bool more[SPIN_LINKS] = {false};
-    for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
-         i++) {
-        bool any = false;
-        for (unsigned j = 0; j < count; j++) {
-            if ((more[j] || links[j]->ep->ops->pending(links[j]->ep)) && hd_trylock(&links[j]->lock)) {
-                more[j] = hd_link_turn(links[j]);
-                hd_link_leave(links[j]);
-            }
-            any = any || more[j];
-        }
-        hd_cpu_relax();
-        if (i % 32 == 0 && (any ? hd_expired(deadline) : hd_now() >= end))
-            return;
-    }
-}
-
-bool hd_comm_spin(struct hd_queue *queue, int64_t start, int64_t deadline)
-{
-    struct hd_engine *engine = queue->engine;
-    struct hd_link *links[SPIN_LINKS];
-    int64_t time = hd_spin_begin(engine, &queue->spin);
-    bool spins = time > 0, missed = false;
-    unsigned count = claim(engine, links, spins);
-    if (spins && count) {
-        int64_t end = start + time;
-        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end, deadline);
-        bool came = atomic_load_explicit(&queue->filled, memory_order_relaxed);
-        missed = !came && !atomic_load(&queue->woken);
-        if (came)
-            hd_spin_came(engine, &queue->spin, hd_now() - start);
-    }
-    release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
-    if (spins)
-        hd_spin_end(engine);
-    return missed;
 }
 
 /* ---- start and stop ---- */
@@ -546,11 +436,14 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
     hd_list_init(&comm->fresh);
     hd_list_init(&comm->links);
     hd_list_init(&comm->busy);
+    comm->epoll_fd = -1;
+    int err = hd_kick_open(&comm->kick);
+    if (err)
+        return err;
     comm->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    comm->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (comm->epoll_fd < 0 || comm->kick_fd < 0)
-        return hd_error(-errno, "no descriptors for a communication thread: %s", strerror(errno));
-    watch(comm, comm->kick_fd, 0, EPOLLIN);
+    if (comm->epoll_fd < 0)
+        return hd_error(-errno, "no descriptor for a communication thread: %s", strerror(errno));
+    watch(comm, comm->kick.fd, 0, EPOLLIN);
     return hd_thread_start(&comm->thread, "howdah-comm", run, comm);
 }
 
@@ -558,8 +451,7 @@ static void comm_close(struct hd_comm *comm)
 {
     if (comm->epoll_fd >= 0)
         close(comm->epoll_fd);
-    if (comm->kick_fd >= 0)
-        close(comm->kick_fd);
+    hd_kick_close(&comm->kick);
     pthread_mutex_destroy(&comm->lock);
 }
 
@@ -583,7 +475,7 @@ void hd_comm_stop(struct hd_engine *engine)
 {
     for (unsigned i = 0; i < engine->comm_count; i++) {
         atomic_store(&engine->comms[i].stop, true);
-        kick(&engine->comms[i]);
+        hd_kick_now(&engine->comms[i].kick);
     }
     for (unsigned i = 0; i < engine->comm_count; i++) {
         pthread_join(engine->comms[i].thread, NULL);

@@ -2,10 +2,12 @@
 
 /* Event queues, and the services that post new streams and fetches to them. */
 
+#include "queue.h"
+
 #include <limits.h>
 #include <stdlib.h>
 
-#include "link.h"
+#include <howdah/link.h>
 
 int hd_queue_create(hd_engine *engine, hd_queue **out)
 {
@@ -74,22 +76,29 @@ void hd_queue_cancel(hd_queue *queue, struct hd_event_node *node)
     pthread_mutex_unlock(&queue->lock);
 }
 
-static int take(hd_queue *queue, struct hd_event *events, size_t max)
+/* Under the lock. */
+static struct hd_event_node *take_first(hd_queue *queue)
+{
+    if (hd_list_empty(&queue->events))
+        return NULL;
+    struct hd_event_node *node = hd_container(queue->events.next, struct hd_event_node, link);
+    hd_list_remove(&node->link);
+    node->posted = false;
+    return node;
+}
+
+int hd_queue_take(hd_queue *queue, struct hd_event *events, size_t max)
 {
     int count = 0;
     pthread_mutex_lock(&queue->lock);
-    while ((size_t)count < max && !hd_list_empty(&queue->events)) {
-        struct hd_event_node *node = hd_container(queue->events.next, struct hd_event_node, link);
-        hd_list_remove(&node->link);
-        node->posted = false;
+    for (struct hd_event_node *node; (size_t)count < max && (node = take_first(queue));)
         events[count++] = node->event;
-    }
     atomic_store_explicit(&queue->filled, !hd_list_empty(&queue->events), memory_order_relaxed);
     pthread_mutex_unlock(&queue->lock);
     return count;
 }
 
-static void sleep_on(hd_queue *queue, uint32_t seen, int64_t deadline)
+void hd_queue_sleep(hd_queue *queue, uint32_t seen, int64_t deadline)
 {
     int64_t left = deadline == HD_FOREVER ? HD_FOREVER : deadline - hd_now();
     if (left != HD_FOREVER && left <= 0)
@@ -99,46 +108,27 @@ static void sleep_on(hd_queue *queue, uint32_t seen, int64_t deadline)
     atomic_fetch_sub(&queue->sleepers, 1);
 }
 
-int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t timeout)
-{
-    hd_enter(queue->engine);
-    if (max == 0)
-        return hd_error(-EINVAL, "room for at least one event is needed");
-    int64_t deadline = hd_deadline(timeout);
-    for (bool last = false;;) {
-        uint32_t seen = atomic_load(&queue->word);
-        int count = take(queue, events, max);
-        if (count)
-            return count;
-        if (atomic_exchange(&queue->woken, false))
-            return hd_error(-EINTR, "the wait was interrupted");
-        if (atomic_load(&queue->engine->closing))
-            return hd_error(-ESHUTDOWN, "the engine was closed");
-        if (last)
-            return timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "no event came in time");
-        int64_t start = hd_now();
-        bool missed = hd_comm_spin(queue, start, deadline);
-        if (timeout && atomic_load(&queue->word) == seen)
-            sleep_on(queue, seen, deadline);
-        if (missed && timeout)
-            hd_spin_learn_miss(queue->engine, &queue->spin, hd_now() - start);
-        last = hd_expired(deadline);
-    }
-}
-
 void hd_queue_wake(hd_queue *queue)
 {
     atomic_store(&queue->woken, true);
     wake(queue);
 }
 
-/* What nobody will take: streams and requests of peers must be refused, the rest just goes. */
-static void dispose(const struct hd_event *event)
+/* The next event that nobody will take. Streams and requests of peers must be refused; the rest is dropped. */
+static bool discard_first(hd_queue *queue)
 {
-    if (event->type == HD_EVENT_STREAM)
-        hd_stream_close(event->stream);
-    else if (event->type == HD_EVENT_FETCH)
-        hd_fetch_reply_error(event->fetch, -ENOENT, "the service was closed");
+    struct hd_event event;
+    void (*discard)(struct hd_event *) = NULL;
+    pthread_mutex_lock(&queue->lock);
+    struct hd_event_node *node = take_first(queue);
+    if (node) { /* it may go with its object when the lock is free */
+        event = node->event;
+        discard = node->discard;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (discard)
+        discard(&event);
+    return node;
 }
 
 void hd_queue_destroy(hd_queue *queue)
@@ -148,9 +138,8 @@ void hd_queue_destroy(hd_queue *queue)
     pthread_mutex_lock(&queue->lock);
     queue->destroyed = true;
     pthread_mutex_unlock(&queue->lock);
-    struct hd_event event;
-    while (take(queue, &event, 1) == 1)
-        dispose(&event);
+    while (discard_first(queue)) {
+    }
     pthread_mutex_lock(&queue->engine->services_lock);
     hd_list_remove(&queue->in_engine);
     pthread_mutex_unlock(&queue->engine->services_lock);

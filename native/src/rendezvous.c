@@ -11,8 +11,11 @@
  * registered leaves nothing else.
  */
 
+#include "rendezvous.h"
+
 #include <stdlib.h>
 
+#include "fetch.h"
 #include "stream.h"
 
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side)
@@ -70,6 +73,17 @@ static void op_free(struct hd_link *link, struct hd_op *op)
 {
     hd_table_remove(&link->ops, op->handle);
     hd_list_add_tail(&link->ops_free, &op->node);
+}
+
+void hd_rndv_free_kept(struct hd_link *link)
+{
+    struct hd_list *kept[] = {&link->todo, &link->ops_free};
+    for (size_t i = 0; i < HD_COUNT(kept); i++)
+        while (!hd_list_empty(kept[i])) {
+            struct hd_op *op = hd_container(kept[i]->next, struct hd_op, node);
+            hd_list_remove(&op->node);
+            free(op);
+        }
 }
 
 void hd_rndv_destroy_all(struct hd_link *link)
@@ -147,7 +161,7 @@ static bool run_one(struct hd_link *link, struct hd_op *op)
     }
     if (err == -EAGAIN) {
         hd_list_add_tail(&link->todo, &op->node);
-        hd_comm_hurry(link);
+        hd_link_hurry(link);
         return false;
     }
     if (sync || err)
@@ -324,7 +338,7 @@ void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
     if (err == -ENOBUFS || err == -ENOMEM) {
         hd_count(link->engine->stats, memory_stalls, 1);
         hd_list_add_tail(&link->memory_wait, &rndv->node);
-        hd_comm_hurry(link);
+        hd_link_hurry(link);
         return;
     }
     if (err) {

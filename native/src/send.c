@@ -34,14 +34,16 @@ static int sendable(struct hd_stream *stream, size_t length, bool eager)
 }
 
 struct sending {
+    struct hd_stream *stream;
     size_t length;
     bool eager;
     hd_buf *owner; /* of what is sent, NULL if it is not in a buffer */
 };
 
-static int wait_sendable(struct hd_stream *stream, void *arg)
+static int wait_sendable(void *arg)
 {
     const struct sending *s = arg;
+    struct hd_stream *stream = s->stream;
     int ready = sendable(stream, s->length, s->eager);
     if (ready == 0 && stream->tx_window > 0 && hd_list_empty(&stream->tx_node))
         hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
@@ -59,7 +61,7 @@ static int check_length(struct hd_stream *stream, size_t length)
 /* Under the lock: waits until the message may go. */
 static int await_send(struct hd_stream *stream, size_t length, bool eager, struct hd_patience *patience)
 {
-    struct sending s = {.length = length, .eager = eager};
+    struct sending s = {.stream = stream, .length = length, .eager = eager};
     int ready = sendable(stream, length, eager);
     if (ready > 0)
         return 0;
@@ -68,9 +70,9 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, struc
     hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
     hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
     stream->senders++;
-    int err = hd_stream_wait(stream, wait_sendable, &s, patience);
+    int err = hd_wait(stream->link, &stream->waiter, wait_sendable, &s, patience);
     stream->senders--;
-    if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->sleepers == 0)
+    if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->waiter.sleepers == 0)
         hd_list_remove(&stream->tx_node);
     if (err == -EAGAIN)
         stream->writable_wanted = true;
@@ -115,7 +117,7 @@ static inline bool free_to_go(const struct hd_stream *stream)
 static __attribute__((noinline)) int send_later(struct hd_stream *stream, const void *data, size_t length,
                                                 hd_buf *owner, int64_t timeout)
 {
-    struct sending s = {length, true, owner};
+    struct sending s = {stream, length, true, owner};
     struct hd_patience patience = hd_patience(timeout);
     return post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, &patience);
 }
@@ -143,7 +145,7 @@ static int wish_of(const struct hd_stream *stream, size_t length)
 static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
-    struct sending s = {.length = length};
+    struct sending s = {.stream = stream, .length = length};
     struct hd_rts rts;
     hd_link_lock(link);
     int err = await_send(stream, length, false, patience);
@@ -177,13 +179,15 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
 /* ---- memory for a copy ---- */
 
 struct wanting {
+    struct hd_stream *stream;
     size_t length;
     hd_buf **buf;
 };
 
-static int wait_memory(struct hd_stream *stream, void *arg)
+static int wait_memory(void *arg)
 {
     const struct wanting *w = arg;
+    struct hd_stream *stream = w->stream;
     struct hd_link *link = stream->link;
     if (hd_stream_is_lost(stream) || stream->remote_error)
         return hd_stream_failure(stream);
@@ -196,19 +200,19 @@ static int wait_memory(struct hd_stream *stream, void *arg)
     } else if (w->length < stream->memory_wanted) {
         stream->memory_wanted = w->length;
     }
-    hd_comm_hurry(link);
+    hd_link_hurry(link);
     return 0;
 }
 
 /* Waits for a buffer. What ends on this link wakes us at once, what others give back within a millisecond. */
 static int await_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
 {
-    struct wanting w = {length, buf};
+    struct wanting w = {stream, length, buf};
     hd_link_lock(stream->link);
     hd_count(stream->link->engine->stats, memory_stalls, 1);
     stream->memory_waiters++;
     stream->senders++;
-    int err = hd_stream_wait(stream, wait_memory, &w, patience);
+    int err = hd_wait(stream->link, &stream->waiter, wait_memory, &w, patience);
     stream->senders--;
     stream->memory_waiters--;
     if (err == -EAGAIN)
@@ -240,6 +244,19 @@ void hd_stream_retry_memory(struct hd_link *link)
         struct hd_list *node = tried.next;
         hd_list_remove(node);
         hd_list_add_tail(&link->memory_senders, node);
+    }
+}
+
+/* As many streams as there are credits: the rest would find none. */
+void hd_stream_wake_stalled(struct hd_link *link)
+{
+    uint32_t room = link->tx_credits;
+    while (room-- && hd_link_can_send(link) && !hd_list_empty(&link->tx_stalled)) {
+        struct hd_stream *stream = hd_container(link->tx_stalled.next, struct hd_stream, tx_node);
+        hd_list_remove(&stream->tx_node);
+        hd_stream_notify(stream);
+        if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
+            stream->writable_wanted = false;
     }
 }
 

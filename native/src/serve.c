@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "fetch.h"
+#include "rendezvous.h"
 
 /* ---- requests ---- */
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "context.h"
 
 #define LOOKS        64U  /* one to three microseconds over shm */
 #define LOOKS_LONGER 256U /* covers the turn-around of a peer that has just been woken, in Java too */

@@ -2,7 +2,6 @@
 
 /* Streams: opening, closing, and telling the program. Messages are in send.c and receive.c, waiting in wait.c. */
 
-#include <sched.h>
 #include <stdlib.h>
 
 #include "stream.h"
@@ -70,6 +69,12 @@ static void take_out(struct hd_link *link, struct hd_stream *stream)
     hd_count(link->engine->stats, streams_now, -1);
 }
 
+/* Nobody accepts the stream. */
+static void discard_accepted(struct hd_event *event)
+{
+    hd_stream_close(event->stream);
+}
+
 static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
 {
     struct hd_stream *stream = calloc(1, sizeof(*stream));
@@ -84,7 +89,7 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
     stream->rx_window = (int64_t)link->mine.window;
     stream->tx_window = (int64_t)link->peers.window;
     stream->readable_wanted = true;
-    struct hd_list *lists[] = {&stream->tx_rndvs,     &stream->tx_node,       &stream->sleep_node,
+    struct hd_list *lists[] = {&stream->tx_rndvs,     &stream->tx_node,       &stream->waiter.node,
                                &stream->memory_node,  &stream->readable.link, &stream->writable.link,
                                &stream->accepted.link};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
@@ -92,6 +97,7 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
     stream->readable.event = (struct hd_event){.type = HD_EVENT_READABLE, .stream = stream};
     stream->writable.event = (struct hd_event){.type = HD_EVENT_WRITABLE, .stream = stream};
     stream->accepted.event = (struct hd_event){.type = HD_EVENT_STREAM, .stream = stream};
+    stream->accepted.discard = discard_accepted;
     insert(link, stream);
     return stream;
 }
@@ -327,7 +333,7 @@ static void detach(struct hd_stream *stream)
     }
     hd_list_remove(&stream->tx_node);
     hd_list_remove(&stream->memory_node);
-    hd_list_remove(&stream->sleep_node);
+    hd_list_remove(&stream->waiter.node);
     take_out(link, stream);
 }
 
@@ -344,10 +350,17 @@ void hd_stream_close(hd_stream *stream)
         hd_queue_unref(stream->queue);
     if (stream->accept_queue)
         hd_queue_unref(stream->accept_queue);
-    while (atomic_load_explicit(&stream->wakers, memory_order_acquire)) /* a system call each */
-        sched_yield();
+    hd_waiter_end(&stream->waiter);
     free(stream);
     hd_link_put(link);
+}
+
+void hd_stream_wake(hd_stream *stream)
+{
+    hd_link_lock(stream->link);
+    atomic_store(&stream->waiter.interrupted, true);
+    hd_stream_notify(stream);
+    hd_link_unlock(stream->link);
 }
 
 hd_link *hd_stream_link(hd_stream *stream)

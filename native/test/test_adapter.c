@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "context.h"
 #include "support.h"
 #include "verbs.h"
 

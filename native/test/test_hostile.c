@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "stream.h"
 #include "support.h"
 
 /* ---- a peer that sends without end ---- */
@@ -42,7 +42,7 @@ static void called(void)
 {
     hd_stream *ping = atomic_load(&flood.ping), *interrupted = atomic_exchange(&flood.interrupted, NULL);
     if (interrupted)
-        atomic_store(&interrupted->interrupted, true); /* as hd_stream_wake(), whose lock is held */
+        atomic_store(&interrupted->waiter.interrupted, true); /* as hd_stream_wake(), whose lock is held */
     if (ping && atomic_load(&flood.delivered) == atomic_load(&flood.pings)) {
         if (hd_send(ping, "p", 1, 0) == 0) /* or there are no credits yet */
             atomic_fetch_add(&flood.pings, 1);

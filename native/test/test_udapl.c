@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "engine.h"
+#include "context.h"
 #include "support.h"
 #include "udapl.h"
 
