@@ -4,7 +4,7 @@
     ci/lib/option_table.py [--check] [PAGE]      --check: fails if the page is not what the tables say
 
 It reads sources, not what was built, so `make option-table` needs nothing. The engine's options are read from
-EngineOption.java, which EngineOptionTest compares with native/src/options.def.
+EngineOption.java, which EngineOptionTest compares with native/src/config/options.def.
 """
 import html
 import pathlib
@@ -225,14 +225,14 @@ def section_of(key):
 
 def tuning():
     """Rows of tuning.def."""
-    text = read("native/src/tuning.def")
+    text = read("native/src/config/tuning.def")
     for match in re.finditer(r"^HD_TUNE\(", text, re.M):
         yield split_arguments(text[match.end():])[0]
 
 
 def counters():
     """Names of the engine's counters, those of each transport once; and of a peer's."""
-    text = re.sub(r"\\\n", " ", read("native/src/counters.def"))
+    text = re.sub(r"\\\n", " ", read("native/src/stats/counters.def"))
     shares = re.search(r"#define HD_BY_TRANSPORT\(transport, name\)(.*)", text).group(1)
     suffixes = re.findall(r'name "(\.[a-z.]+)"', shares)
     transports = re.findall(r'^HD_BY_TRANSPORT\(\w+, "(\w+)"\)', text, re.M)

@@ -20,14 +20,14 @@ class OptionTableTest(unittest.TestCase):
         self.assertEqual(len(set(keys)), len(keys))
 
     def test_no_option_of_the_engine_is_missed(self):
-        table = option_table.read("native/src/options.def")
+        table = option_table.read("native/src/config/options.def")
         declared = re.findall(r'^HD_(?:OPTION|CHOICE|TEXT)\("([^"]+)"', table, re.M)
         self.assertEqual([option[0] for option in option_table.engine_options()], ["hadoop.rdma." + name for name in declared])
 
     def test_no_row_of_the_tuning_table_and_no_counter_is_missed(self):
-        self.assertEqual(len(list(option_table.tuning())), option_table.read("native/src/tuning.def").count("\nHD_TUNE("))
+        self.assertEqual(len(list(option_table.tuning())), option_table.read("native/src/config/tuning.def").count("\nHD_TUNE("))
         names, suffixes, transports, peers = option_table.counters()
-        table = option_table.read("native/src/counters.def")
+        table = option_table.read("native/src/stats/counters.def")
         self.assertEqual(len(names) + len(suffixes), len(re.findall(r'^ *HD_COUNTER\(.*"', table, re.M)))
         self.assertEqual(len(transports), table.count("\nHD_BY_TRANSPORT("))
         self.assertEqual(len(peers), table.count("\nHD_PEER_COUNTER("))

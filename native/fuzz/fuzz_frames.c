@@ -10,8 +10,8 @@
 
 #include <howdah/howdah.h>
 
-#include "link.h"
-#include "rendezvous.h"
+#include "link/link.h"
+#include "proto/rendezvous.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

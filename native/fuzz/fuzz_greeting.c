@@ -10,7 +10,7 @@
 
 #include <howdah/howdah.h>
 
-#include "context.h"
+#include "core/context.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "wire.h"
+#include "transport/wire.h"
 
 #define HANDLE (1U << 20) /* the first that a table gives out */
 

@@ -10,9 +10,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "core/context.h"
 #include "support.h"
-#include "verbs.h"
+#include "transport/verbs/verbs.h"
 
 /* ---- sleeps of this thread ---- */
 

@@ -7,7 +7,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "link/link.h"
 #include "support.h"
 
 #define HANDLERS 2

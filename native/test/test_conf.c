@@ -2,7 +2,7 @@
 #include <ctype.h>
 #include <errno.h>
 
-#include "conf.h"
+#include "config/conf.h"
 #include "support.h"
 
 static void the_table_is_sound(void **state)

@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "link/link.h"
 #include "support.h"
 
 /* ---- a server ---- */

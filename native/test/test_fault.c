@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "link/link.h"
 #include "support.h"
 
 enum { STREAMS = 3, MESSAGES = 60, FETCHES = 20 };

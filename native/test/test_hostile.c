@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "stream.h"
+#include "proto/stream/stream.h"
 #include "support.h"
 
 /* ---- a peer that sends without end ---- */

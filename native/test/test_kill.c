@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "support.h"
-#include "wire.h"
+#include "transport/wire.h"
 
 #define ROUNDS_MAX  4096
 #define LIMIT       (48 << 20) /* memory.limit of the survivor */

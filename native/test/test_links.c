@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "link/link.h"
 #include "support.h"
 
 #define STREAMS_PER_LINK 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
 
-#include "context.h"
+#include "core/context.h"
 #include "support.h"
 
 static void size_classes_waste_little(void **state)

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "memory.h"
+#include "memory/memory.h"
 #include "support.h"
 
 static size_t page_size(void)

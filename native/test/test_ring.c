@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "ring.h"
+#include "transport/local/ring.h"
 #include "support.h"
 
 struct got {

@@ -2,8 +2,8 @@
 
 /* When a waiting thread spins, and for how long: the policy alone, with the clock and the machine left out. */
 
-#include "context.h"
-#include "spin.h"
+#include "core/context.h"
+#include "core/spin.h"
 #include "support.h"
 
 #define SPIN 20000

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "stats.h"
+#include "stats/stats.h"
 #include "support.h"
 
 static void the_file_describes_itself(void **state)

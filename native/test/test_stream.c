@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "core/context.h"
 #include "support.h"
 
 static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 4096, 16383, 16384, 16385, 40000, 524288, 524289, 3000000};

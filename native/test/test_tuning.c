@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "support.h"
-#include "tuning.h"
+#include "config/tuning.h"
 
 static char folder[] = "/tmp/howdah-tuning-XXXXXX";
 
@@ -147,7 +147,7 @@ static void every_row_is_sound_and_has_its_reason(void **state)
         const char *key, *value, *why;
     } rows[] = {
 #define HD_TUNE(arch, kind, speed, option, value, why) {arch, kind, speed, "hadoop.rdma." option, value, why},
-#include "tuning.def"
+#include "config/tuning.def"
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         hd_conf *conf = hd_conf_create();

@@ -11,9 +11,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "core/context.h"
 #include "support.h"
-#include "udapl.h"
+#include "transport/udapl/udapl.h"
 
 /* ---- refusals ---- */
 

@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "support.h"
-#include "udapl_frame.h"
+#include "transport/udapl/frame.h"
 
 #define PAYLOAD_MAX 4096
 

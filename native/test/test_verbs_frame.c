@@ -5,7 +5,7 @@
 #include <errno.h>
 
 #include "support.h"
-#include "verbs_frame.h"
+#include "transport/verbs/frame.h"
 
 #define PAYLOAD_MAX 4096
 

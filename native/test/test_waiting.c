@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "link.h"
+#include "link/link.h"
 #include "support.h"
 
 static void timeouts_and_refusals_to_block(void **state)

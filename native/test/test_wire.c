@@ -2,8 +2,8 @@
 #include <errno.h>
 
 #include "support.h"
-#include "table.h"
-#include "wire.h"
+#include "base/table.h"
+#include "transport/wire.h"
 
 static struct hd_note sample(enum hd_note_kind kind)
 {

@@ -35,7 +35,7 @@ teardown_file() {
 write_text() {
     local i
     mkdir "$1"
-    for i in 1 2 3; do cat "$ROOT"/docs/*/*.md "$ROOT"/*.md "$ROOT"/native/src/*.c >"$1/$i"; done
+    for i in 1 2 3; do cat "$ROOT"/docs/*/*.md "$ROOT"/*.md "$ROOT"/native/src/*/*.c >"$1/$i"; done
 }
 
 examples() { with "$DIR" hadoop jar "$TREE"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar "$@"; }

@@ -3,8 +3,8 @@
 #define HOWDAH_CONF_H
 
 /** @file
- * Options. There is one table of them (src/options.def); keys, types, ranges, environment names, documentation and
- * the Java constants come from it. An option `chunk.size` is the key `hadoop.rdma.chunk.size` and the environment
+ * Options. There is one table of them (src/config/options.def); keys, types, ranges, environment names, documentation
+ * and the Java constants come from it. An option `chunk.size` is the key `hadoop.rdma.chunk.size` and the environment
  * variable `HOWDAH_CHUNK_SIZE`.
  *
  * A bad value is refused with -EINVAL (not of the type) or -ERANGE, and the error names option, value, range and

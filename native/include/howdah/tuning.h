@@ -7,8 +7,8 @@
  *
  *   built-in default < tuning table < profile file < configuration < environment < explicit
  *
- * The table (src/tuning.def) goes by architecture, kind and speed of the link at hand. A profile is what `howdah tune`
- * measured; the option tuning.profile says where it is. Configuration is what hd_conf_set() is told before
+ * The table (src/config/tuning.def) goes by architecture, kind and speed of the link at hand. A profile is what `howdah
+ * tune` measured; the option tuning.profile says where it is. Configuration is what hd_conf_set() is told before
  * hd_conf_read_environment(), explicit what it is told after. hd_engine_create() does all of this by itself.
  */
 #include <howdah/base.h>

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "plan.h"
-#include "util.h"
+#include "base/util.h"
 
 /*
  * The cache is the thread itself: a thread-local record remembers which affinities have dealt with the

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util.h"
+#include "base/util.h"
 
 void hd_cpuset_or(struct hd_cpuset *set, const struct hd_cpuset *other)
 {

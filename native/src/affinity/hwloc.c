@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /*
  * libhwloc is loaded at run time, like the libraries of the transports: a node without it still gets the

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "affinity.h"
-#include "util.h"
+#include "base/util.h"
 
 static void say(const struct hd_affinity_setup *setup, const char *what)
 {

@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "topology.h"
-#include "util.h"
+#include "base/util.h"
 
 /* The part of the machine that a plan deals out: cores in the order in which threads get them. */
 struct scope {

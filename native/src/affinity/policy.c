@@ -7,7 +7,7 @@
 #include <howdah/affinity.h>
 
 #include "cpuset.h"
-#include "util.h"
+#include "base/util.h"
 
 static const struct {
     const char *name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan.h"
 #include "topology.h"
-#include "util.h"
+#include "base/util.h"
 
 /* Sets and sockets are printed through one buffer; a list of 4096 processors with no two neighbours fits. */
 #define LIST_MAX 16384

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "util.h"
+#include "base/util.h"
 
 /* What the masks of the process's threads allow together: taskset, numactl and batch systems set the same for
  * all, and a thread that somebody pinned (this one, perhaps) must not stand for the others. */

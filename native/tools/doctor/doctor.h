@@ -19,7 +19,7 @@
 
 #include <howdah/howdah.h>
 
-#include "../../src/first_line.h"
+#include "base/first_line.h"
 
 enum health { HEALTHY, WARNING, PROBLEM };
 

@@ -1,6 +1,6 @@
 package io.howdah.engine;
 
-/** Counters that programs ask for; docs/design/engine.md and native/src/counters.def have them all. */
+/** Counters that programs ask for; docs/design/engine.md and native/src/stats/counters.def have them all. */
 public enum Counter {
   LINKS_NOW("links.now"),
   LINKS_OPENED("links.opened"),

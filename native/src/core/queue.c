@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Event queues, and the services that post new streams and fetches to them. */
+
+#include "core/queue.h"
+
+#include <limits.h>
+#include <stdlib.h>
+
+#include <howdah/link.h>
+
+int hd_queue_create(hd_engine *engine, hd_queue **out)
+{
+    hd_queue *queue = calloc(1, sizeof(*queue));
+    if (!queue)
+        return hd_error(-ENOMEM, "out of memory");
+    atomic_init(&queue->refs, 1);
+    queue->engine = hd_engine_ref(engine);
+    pthread_mutex_init(&queue->lock, NULL);
+    hd_list_init(&queue->events);
+    pthread_mutex_lock(&engine->services_lock);
+    hd_list_add_tail(&engine->queues, &queue->in_engine);
+    pthread_mutex_unlock(&engine->services_lock);
+    *out = queue;
+    return 0;
+}
+
+hd_queue *hd_queue_ref(hd_queue *queue)
+{
+    atomic_fetch_add_explicit(&queue->refs, 1, memory_order_relaxed);
+    return queue;
+}
+
+void hd_queue_unref(hd_queue *queue)
+{
+    if (!queue || atomic_fetch_sub_explicit(&queue->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    pthread_mutex_destroy(&queue->lock);
+    hd_engine_unref(queue->engine);
+    free(queue);
+}
+
+static void wake(hd_queue *queue)
+{
+    atomic_fetch_add(&queue->word, 1);
+    if (atomic_load(&queue->sleepers))
+        hd_futex_wake(&queue->word, INT_MAX, false);
+}
+
+bool hd_queue_post(hd_queue *queue, struct hd_event_node *node)
+{
+    if (!queue)
+        return false;
+    pthread_mutex_lock(&queue->lock);
+    bool alive = !queue->destroyed;
+    if (alive && !node->posted) {
+        node->posted = true;
+        hd_list_add_tail(&queue->events, &node->link);
+        atomic_store_explicit(&queue->filled, true, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (alive)
+        wake(queue);
+    return alive;
+}
+
+void hd_queue_cancel(hd_queue *queue, struct hd_event_node *node)
+{
+    if (!queue)
+        return;
+    pthread_mutex_lock(&queue->lock);
+    if (node->posted) {
+        node->posted = false;
+        hd_list_remove(&node->link);
+    }
+    pthread_mutex_unlock(&queue->lock);
+}
+
+/* Under the lock. */
+static struct hd_event_node *take_first(hd_queue *queue)
+{
+    if (hd_list_empty(&queue->events))
+        return NULL;
+    struct hd_event_node *node = hd_container(queue->events.next, struct hd_event_node, link);
+    hd_list_remove(&node->link);
+    node->posted = false;
+    return node;
+}
+
+int hd_queue_take(hd_queue *queue, struct hd_event *events, size_t max)
+{
+    int count = 0;
+    pthread_mutex_lock(&queue->lock);
+    for (struct hd_event_node *node; (size_t)count < max && (node = take_first(queue));)
+        events[count++] = node->event;
+    atomic_store_explicit(&queue->filled, !hd_list_empty(&queue->events), memory_order_relaxed);
+    pthread_mutex_unlock(&queue->lock);
+    return count;
+}
+
+void hd_queue_sleep(hd_queue *queue, uint32_t seen, int64_t deadline)
+{
+    int64_t left = deadline == HD_FOREVER ? HD_FOREVER : deadline - hd_now();
+    if (left != HD_FOREVER && left <= 0)
+        return;
+    atomic_fetch_add(&queue->sleepers, 1);
+    hd_futex_wait(&queue->word, seen, left, false);
+    atomic_fetch_sub(&queue->sleepers, 1);
+}
+
+void hd_queue_wake(hd_queue *queue)
+{
+    atomic_store(&queue->woken, true);
+    wake(queue);
+}
+
+/* The next event that nobody will take. Streams and requests of peers must be refused; the rest is dropped. */
+static bool discard_first(hd_queue *queue)
+{
+    struct hd_event event;
+    void (*discard)(struct hd_event *) = NULL;
+    pthread_mutex_lock(&queue->lock);
+    struct hd_event_node *node = take_first(queue);
+    if (node) { /* it may go with its object when the lock is free */
+        event = node->event;
+        discard = node->discard;
+    }
+    pthread_mutex_unlock(&queue->lock);
+    if (discard)
+        discard(&event);
+    return node;
+}
+
+void hd_queue_destroy(hd_queue *queue)
+{
+    if (!queue)
+        return;
+    pthread_mutex_lock(&queue->lock);
+    queue->destroyed = true;
+    pthread_mutex_unlock(&queue->lock);
+    while (discard_first(queue)) {
+    }
+    pthread_mutex_lock(&queue->engine->services_lock);
+    hd_list_remove(&queue->in_engine);
+    pthread_mutex_unlock(&queue->engine->services_lock);
+    hd_queue_unref(queue);
+}
+
+/* ---- services ---- */
+
+struct service {
+    struct hd_list link;
+    char name[HD_SERVICE_MAX + 1];
+    hd_queue *queue;
+    uint64_t user;
+};
+
+/* Under services_lock. */
+static struct service *service_named(struct hd_engine *engine, const char *name, size_t length)
+{
+    for (struct hd_list *n = engine->services.next; n != &engine->services; n = n->next) {
+        struct service *service = hd_container(n, struct service, link);
+        if (strlen(service->name) == length && memcmp(service->name, name, length) == 0)
+            return service;
+    }
+    return NULL;
+}
+
+int hd_engine_listen(hd_engine *engine, const char *name, hd_queue *queue, uint64_t user)
+{
+    size_t length = name ? strlen(name) : 0;
+    if (length == 0 || length > HD_SERVICE_MAX || !queue)
+        return hd_error(-EINVAL, "a service needs a name of 1 to %d bytes and a queue", HD_SERVICE_MAX);
+    struct service *service = calloc(1, sizeof(*service));
+    if (!service)
+        return hd_error(-ENOMEM, "out of memory");
+    memcpy(service->name, name, length);
+    service->queue = hd_queue_ref(queue);
+    service->user = user;
+    pthread_mutex_lock(&engine->services_lock);
+    bool taken = service_named(engine, name, length) != NULL;
+    if (!taken)
+        hd_list_add_tail(&engine->services, &service->link);
+    pthread_mutex_unlock(&engine->services_lock);
+    if (!taken)
+        return 0;
+    hd_queue_unref(queue);
+    free(service);
+    return hd_error(-EEXIST, "service %s is offered already", name);
+}
+
+int hd_engine_unlisten(hd_engine *engine, const char *name)
+{
+    pthread_mutex_lock(&engine->services_lock);
+    struct service *service = service_named(engine, name, strlen(name));
+    if (service)
+        hd_list_remove(&service->link);
+    pthread_mutex_unlock(&engine->services_lock);
+    if (!service)
+        return hd_error(-ENOENT, "no service %s", name);
+    hd_queue_unref(service->queue);
+    free(service);
+    return 0;
+}
+
+bool hd_service_find(struct hd_engine *engine, const char *name, size_t length, hd_queue **queue, uint64_t *user)
+{
+    pthread_mutex_lock(&engine->services_lock);
+    struct service *service = service_named(engine, name, length);
+    if (service) {
+        *queue = hd_queue_ref(service->queue);
+        *user = service->user;
+    }
+    pthread_mutex_unlock(&engine->services_lock);
+    return service != NULL;
+}

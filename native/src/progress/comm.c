@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Communication threads. Each owns a share of the links: it watches their guards, serves them while no program thread
+ * polls them, and buries them. A thread sleeps in epoll_wait() and is woken by guards, by transports' event
+ * descriptors, and by its kick.
+ *
+ * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
+ * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again. A
+ * program thread that sleeps on its link for longer than that is left to it, and says when it leaves.
+ *
+ * No link holds up the others: a link gets a turn of bounded length (hd_link_turn(), and LINGER), and if there is more
+ * to do, another one after all others that have something to do have had theirs.
+ */
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "progress/comm.h"
+
+#define IDLE_LOOK ((int64_t)1000000000)
+#define GUARD_TAG 1ULL
+
+static void watch(struct hd_comm *comm, int fd, uint64_t data, uint32_t events)
+{
+    struct epoll_event event = {.events = events, .data.u64 = data};
+    if (fd >= 0 && epoll_ctl(comm->epoll_fd, EPOLL_CTL_ADD, fd, &event))
+        hd_log(&comm->engine->log, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
+}
+
+static void unwatch(struct hd_comm *comm, int fd)
+{
+    if (fd >= 0)
+        epoll_ctl(comm->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+}
+
+static void drain(int fd)
+{
+    uint64_t count;
+    if (read(fd, &count, sizeof(count)) < 0) {
+        /* somebody else was faster */
+    }
+}
+
+void hd_comm_adopt(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    struct hd_comm *comm = &engine->comms[atomic_fetch_add(&engine->next_comm, 1) % engine->comm_count];
+    hd_lock(&link->lock);
+    link->kick = &comm->kick;
+    hd_unlock(&link->lock);
+    pthread_mutex_lock(&comm->lock);
+    hd_list_add_tail(&comm->fresh, &link->in_comm);
+    pthread_mutex_unlock(&comm->lock);
+    hd_kick_now(&comm->kick);
+}
+
+static void adopt_fresh(struct hd_comm *comm)
+{
+    pthread_mutex_lock(&comm->lock);
+    while (!hd_list_empty(&comm->fresh)) {
+        struct hd_link *link = hd_container(comm->fresh.next, struct hd_link, in_comm);
+        hd_list_remove(&link->in_comm);
+        hd_list_add_tail(&comm->links, &link->in_comm);
+        watch(comm, link->guard_fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
+        watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
+        atomic_store(&comm->kick.quick, true); /* arms it */
+    }
+    pthread_mutex_unlock(&comm->lock);
+}
+
+/* The link gets another turn when the others have had theirs. On its communication thread. */
+static void requeue(struct hd_link *link)
+{
+    if (hd_list_empty(&link->in_busy))
+        hd_list_add_tail(&hd_container(link->kick, struct hd_comm, kick)->busy, &link->in_busy);
+}
+
+#define LAST_TURNS    4096 /* a turn need not take all that there is */
+#define LAST_CONTROLS 16   /* frames under way that needed no credits */
+
+/* The guard has ended. Takes what the peer sent before, turn by turn, and then ends the link: also if the peer goes on
+ * sending. */
+static void take_last_words(struct hd_link *link)
+{
+    bool more = hd_link_turn(link);
+    more = more || (hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep));
+    if (more && (int32_t)(link->last_sequence - link->rx_sequence) > 0 && link->last_turns-- > 0) {
+        requeue(link);
+        return;
+    }
+    bool retired = link->state == HD_LINK_RETIRED;
+    link->peer_ended = link->peer_ended || !link->guard_error;
+    hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
+                 link->guard_error ? strerror(link->guard_error) : "closed");
+}
+
+/* Nothing may come on the guard but its end. */
+static void guard_event(struct hd_comm *comm, struct hd_link *link)
+{
+    char byte;
+    ssize_t n = recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    int err = n < 0 ? errno : 0;
+    unwatch(comm, link->guard_fd);
+    hd_link_lock(link);
+    if (n > 0) {
+        hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
+    } else if (hd_link_usable(link)) {
+        link->ending = true;
+        link->guard_error = err;
+        link->last_sequence = link->rx_sequence + link->mine.credits + LAST_CONTROLS;
+        link->last_turns = LAST_TURNS;
+        take_last_words(link);
+    }
+    hd_link_leave(link);
+}
+
+static bool polled_by_callers(const struct hd_link *link)
+{
+    return link->poller || atomic_load(&link->queue_pollers);
+}
+
+#define LINGER ((int64_t)50000) /* nanoseconds of a turn */
+
+/* Polls for poll.spin since the last arrival, since one is often followed by another. @return whether that has to go on
+ * in the next turn. */
+static bool linger(struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    bool resumed = link->lingers, hit = false, more = false;
+    link->lingers = false;
+    if (hd_spin_begin(engine, &link->spin) == 0)
+        return false;
+    int64_t now = hd_now(), end = now + LINGER;
+    if (!resumed)
+        link->linger_until = now + engine->conf.poll_spin;
+    for (unsigned i = 1; hd_link_usable(link) && !polled_by_callers(link) && !more && now < end; i++) {
+        if (link->ep->ops->pending(link->ep)) {
+            hit = true;
+            more = hd_link_turn(link);
+            now = hd_now();
+            link->linger_until = now + engine->conf.poll_spin;
+        }
+        hd_link_release(link);
+        hd_cpu_relax();
+        hd_lock(&link->lock);
+        if (i % 16 == 0)
+            now = hd_now();
+        if (now >= link->linger_until)
+            break;
+    }
+    link->lingers = hd_link_usable(link) && !polled_by_callers(link) && (more || now < link->linger_until);
+    if (hit)
+        hd_spin_learn_hit(&link->spin);
+    else if (!resumed && !link->lingers)
+        hd_spin_learn_miss(engine, &link->spin, HD_FOREVER);
+    hd_spin_end(engine);
+    return link->lingers;
+}
+
+bool hd_comm_serve(struct hd_link *link)
+{
+    if (!hd_link_usable(link) || polled_by_callers(link))
+        return false;
+    if (hd_link_turn(link))
+        return true;
+    if (!hd_link_usable(link) || (link->armed = link->ep->ops->arm(link->ep)))
+        return false;
+    return !link->memory_stalled && link->ep->ops->pending(link->ep); /* else later, by tick() */
+}
+
+static void serve_or_requeue(struct hd_link *link)
+{
+    if (hd_comm_serve(link))
+        requeue(link);
+}
+
+/* One turn of a link that has, or had, something to do. `alone`: no other one has. The lock is held. */
+static void take_turn(struct hd_link *link, bool alone)
+{
+    if (!hd_link_usable(link))
+        return;
+    if (link->ending) {
+        take_last_words(link);
+        return;
+    }
+    if (polled_by_callers(link)) {
+        link->lingers = false;
+        if (!hd_list_empty(&link->todo) && hd_link_turn(link))
+            requeue(link);
+    } else if (hd_link_turn(link) || (alone && linger(link))) {
+        requeue(link);
+    } else {
+        link->lingers = false;
+        serve_or_requeue(link);
+    }
+    if (hd_link_usable(link) && !link->armed && hd_list_empty(&link->in_busy))
+        hd_link_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
+}
+
+static void link_event(struct hd_link *link, bool alone)
+{
+    drain(link->ep->ops->event_fd(link->ep));
+    hd_link_lock(link);
+    link->ep->ops->disarm(link->ep);
+    link->armed = false;
+    if (hd_link_usable(link))
+        hd_count(link->engine->stats, wakeups, 1);
+    take_turn(link, alone);
+    hd_link_leave(link);
+}
+
+/* A turn for each link that had more to do. */
+static void serve_busy(struct hd_comm *comm, bool alone)
+{
+    for (struct hd_list *node, *last = comm->busy.prev; !hd_list_empty(&comm->busy);) {
+        node = comm->busy.next;
+        struct hd_link *link = hd_container(node, struct hd_link, in_busy);
+        hd_list_remove(node);
+        hd_link_lock(link);
+        take_turn(link, alone && node == last && hd_list_empty(&comm->busy));
+        hd_link_leave(link);
+        if (node == last)
+            return;
+    }
+}
+
+/* ---- the regular look at a link ---- */
+
+static int64_t idle_look(struct hd_link *link, int64_t now)
+{
+    int64_t timeout = link->engine->conf.link_idle_timeout;
+    if (timeout == 0 || !link->initiator || link->state != HD_LINK_UP || !hd_link_idle(link))
+        return IDLE_LOOK;
+    if (now - link->idle_since >= timeout) {
+        link->state = HD_LINK_RETIRING;
+        hd_link_control(link, HD_FRAME_RETIRE, 0, 0, NULL, 0);
+        return IDLE_LOOK;
+    }
+    return timeout - (now - link->idle_since);
+}
+
+/* A thread that sleeps on the transport takes what comes. Until it leaves, which it then tells, nobody need look. */
+static bool poller_sleeps(struct hd_link *link, int64_t now)
+{
+    return link->poller && atomic_load(&link->poller_asleep) && !hd_link_has_work(link) &&
+           now - atomic_load(&link->asleep_since) >= link->engine->conf.poll_handover;
+}
+
+/* Whether no caller has polled for poll.handover. They only count: reading the clock costs more than a message. */
+static bool left_alone(struct hd_link *link, int64_t now)
+{
+    if (link->polls != link->polls_seen) {
+        link->polls_seen = link->polls;
+        link->last_poll = now;
+    }
+    return !polled_by_callers(link) && !link->armed && now - link->last_poll >= link->engine->conf.poll_handover;
+}
+
+static void say_overlooked(struct hd_link *link, int64_t ms)
+{
+    hd_count(link->engine->stats, wakeups_lost, 1);
+    if (!link->overlooked_said)
+        hd_log(
+            &link->engine->log, HD_LOG_WARN,
+            "link to %s over %s: nobody was woken for what came %lld ms ago: a notification was lost, by the adapter's "
+            "driver, its library or this engine, or the machine is starved. Later ones are only counted (wakeups.lost)",
+            link->peer, link->ep->device->ops->name, (long long)ms);
+    link->overlooked_said = true;
+}
+
+/* Whoever sleeps relies on the transport to wake it. Should a notification get lost, below us or by a mistake of ours,
+ * the call would stand until its timeout; so the regular look asks, and wakes the sleeper if at two looks there is
+ * something and nothing was taken in between. */
+static void look_for_overlooked(struct hd_link *link, int64_t now)
+{
+    bool asleep = link->armed || (link->poller && atomic_load(&link->poller_asleep));
+    if (!asleep || !link->ep->ops->pending(link->ep)) {
+        link->overlooked_since = 0;
+        return;
+    }
+    if (!link->overlooked_since || link->overlooked_sequence != link->rx_sequence) {
+        link->overlooked_since = now;
+        link->overlooked_sequence = link->rx_sequence;
+        return;
+    }
+    if (now - link->overlooked_since < IDLE_LOOK)
+        return;
+    say_overlooked(link, (now - link->overlooked_since) / 1000000);
+    link->overlooked_since = 0;
+    if (!link->armed) {
+        link->ep->ops->wake(link->ep);
+        return;
+    }
+    link->ep->ops->disarm(link->ep);
+    link->armed = false;
+    serve_or_requeue(link);
+}
+
+/* @return nanoseconds until the next look, or -1 if the link is no more. */
+static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
+{
+    int64_t handover = comm->engine->conf.poll_handover, next = IDLE_LOOK;
+    hd_link_lock(link);
+    if (link->state == HD_LINK_DOWN) {
+        int event_fd = link->ep->ops->event_fd(link->ep);
+        unwatch(comm, event_fd); /* before it is closed */
+        next = hd_link_reap(link) ? -1 : handover;
+    } else if (hd_link_usable(link)) {
+        if (hd_link_has_work(link) && hd_link_turn(link)) /* a caller that polls may be asleep */
+            requeue(link);
+        if (!hd_list_empty(&link->memory_senders))
+            link->hooks->senders_memory(link);
+        if (left_alone(link, now) || link->handed)
+            serve_or_requeue(link);
+        link->handed = false;
+        look_for_overlooked(link, now);
+        int64_t idle = idle_look(link, now);
+        link->unattended = !link->armed && poller_sleeps(link, now);
+        bool soon = (!link->armed && !link->unattended) || hd_link_has_work(link);
+        next = soon ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
+    }
+    bool down = link->doomed && next >= 0;
+    hd_link_publish(link);
+    hd_link_leave(link);
+    return down && next > handover ? handover : next;
+}
+
+static void bury(struct hd_comm *comm, struct hd_link *link)
+{
+    struct hd_engine *engine = link->engine;
+    unwatch(comm, link->guard_fd);
+    hd_list_remove(&link->in_comm);
+    hd_list_remove(&link->in_busy);
+    pthread_mutex_lock(&engine->lock);
+    hd_list_remove(&link->in_engine);
+    hd_admit_end(engine, &link->admission);
+    pthread_cond_broadcast(&engine->link_gone);
+    pthread_mutex_unlock(&engine->lock);
+    shutdown(link->guard_fd, SHUT_RDWR); /* tells the peer, even if the program still has its own descriptor open */
+    close(link->guard_fd);
+    link->guard_fd = -1;
+    hd_link_put(link); /* the engine's */
+    hd_link_put(link); /* this thread's */
+}
+
+#define BURIALS 16 /* in a row: an adapter takes its time to give up a link, and the links that live wait meanwhile */
+
+/* @return nanoseconds to sleep. */
+static int64_t look_around(struct hd_comm *comm)
+{
+    int64_t now = hd_now(), sleep = INT64_MAX;
+    unsigned buried = 0;
+    atomic_store(&comm->kick.quick, false);
+    for (struct hd_list *n = comm->links.next, *after; n != &comm->links; n = after) {
+        struct hd_link *link = hd_container(n, struct hd_link, in_comm);
+        after = n->next;
+        if (buried == BURIALS && atomic_load(&link->error)) {
+            sleep = 0;
+            continue;
+        }
+        int64_t next = tick(comm, link, now);
+        if (next < 0) {
+            bury(comm, link);
+            buried++;
+        } else if (next < sleep) {
+            sleep = next;
+        }
+    }
+    if (comm->kick.soon && sleep > comm->engine->conf.poll_handover)
+        sleep = comm->engine->conf.poll_handover;
+    comm->kick.soon = false;
+    if (sleep <= comm->engine->conf.poll_handover)
+        atomic_store(&comm->kick.quick, true);
+    hd_arena_settle(comm->engine->arena);
+    return sleep;
+}
+
+static int to_milliseconds(int64_t ns)
+{
+    return ns == INT64_MAX ? -1 : ns / 1000000 >= INT_MAX ? INT_MAX : (int)((ns + 999999) / 1000000);
+}
+
+static void *run(void *arg)
+{
+    struct hd_comm *comm = arg;
+    int64_t next_look = 0;
+    hd_kick_enter(&comm->kick);
+    if (comm->engine->binds)
+        hd_affinity_enter_communication(comm->engine->binds);
+    while (!atomic_load(&comm->stop)) {
+        int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
+        struct epoll_event events[64];
+        bool busy = !hd_list_empty(&comm->busy);
+        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), busy ? 0 : to_milliseconds(sleep));
+        for (int i = 0; i < n; i++) {
+            uint64_t data = events[i].data.u64;
+            struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~GUARD_TAG);
+            if (!link) {
+                drain(comm->kick.fd);
+                next_look = 0;
+            } else if (data & GUARD_TAG) {
+                guard_event(comm, link);
+                next_look = 0;
+            } else {
+                link_event(link, n == 1 && !busy);
+            }
+        }
+        if (busy)
+            serve_busy(comm, n <= 0);
+        now = hd_now();
+        if (comm->kick.soon && next_look > now + comm->engine->conf.poll_handover)
+            next_look = now + comm->engine->conf.poll_handover;
+        comm->kick.soon = false;
+        if (now < next_look)
+            continue;
+        adopt_fresh(comm);
+        int64_t pause = look_around(comm);
+        next_look = pause == INT64_MAX ? INT64_MAX : hd_now() + pause;
+    }
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
+{
+    comm->engine = engine;
+    pthread_mutex_init(&comm->lock, NULL);
+    hd_list_init(&comm->fresh);
+    hd_list_init(&comm->links);
+    hd_list_init(&comm->busy);
+    comm->epoll_fd = -1;
+    int err = hd_kick_open(&comm->kick);
+    if (err)
+        return err;
+    comm->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    if (comm->epoll_fd < 0)
+        return hd_error(-errno, "no descriptor for a communication thread: %s", strerror(errno));
+    watch(comm, comm->kick.fd, 0, EPOLLIN);
+    return hd_thread_start(&comm->thread, "howdah-comm", run, comm);
+}
+
+static void comm_close(struct hd_comm *comm)
+{
+    if (comm->epoll_fd >= 0)
+        close(comm->epoll_fd);
+    hd_kick_close(&comm->kick);
+    pthread_mutex_destroy(&comm->lock);
+}
+
+int hd_comm_start(struct hd_engine *engine)
+{
+    engine->comms = calloc((size_t)engine->conf.communication_threads, sizeof(*engine->comms));
+    if (!engine->comms)
+        return hd_error(-ENOMEM, "out of memory");
+    for (int64_t i = 0; i < engine->conf.communication_threads; i++) {
+        int err = comm_open(engine, &engine->comms[i]);
+        if (err) {
+            comm_close(&engine->comms[i]);
+            return err;
+        }
+        engine->comm_count++;
+    }
+    return 0;
+}
+
+void hd_comm_stop(struct hd_engine *engine)
+{
+    for (unsigned i = 0; i < engine->comm_count; i++) {
+        atomic_store(&engine->comms[i].stop, true);
+        hd_kick_now(&engine->comms[i].kick);
+    }
+    for (unsigned i = 0; i < engine->comm_count; i++) {
+        pthread_join(engine->comms[i].thread, NULL);
+        comm_close(&engine->comms[i]);
+    }
+    free(engine->comms);
+    engine->comms = NULL;
+    engine->comm_count = 0;
+}

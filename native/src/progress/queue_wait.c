@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Waiting for events: the thread drives a few links while it spins, and then sleeps. */
+
+#include "progress/comm.h"
+#include "core/queue.h"
+
+#define SPIN_LINKS 4
+
+/* The engine's links, if they are few: claimed, so that the communication thread leaves them to us. */
+static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
+{
+    unsigned all = 0, count = 0, taken = 0;
+    pthread_mutex_lock(&engine->lock);
+    for (struct hd_list *n = engine->links.next; n != &engine->links && all++ < SPIN_LINKS; n = n->next)
+        links[count++] = hd_link_ref(hd_container(n, struct hd_link, in_engine));
+    pthread_mutex_unlock(&engine->lock);
+    for (unsigned i = 0; i < count; i++) {
+        struct hd_link *link = links[i];
+        hd_lock(&link->lock);
+        bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
+        if (take) {
+            atomic_fetch_add(&link->queue_pollers, 1);
+            if (to_spin)
+                hd_link_disarm(link);
+        }
+        hd_unlock(&link->lock);
+        if (take)
+            links[taken++] = link;
+        else
+            hd_link_put(link);
+    }
+    return taken;
+}
+
+/* Gives the links back. A thread that goes to sleep wants the communication thread to wake it, from the next arrival
+ * on. */
+static void release(struct hd_link **links, unsigned count, bool to_sleep)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct hd_link *link = links[i];
+        hd_lock(&link->lock);
+        bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
+        link->polls++;
+        bool sleeps = to_sleep && last && !link->poller && !link->armed;
+        if (sleeps ? hd_comm_serve(link) : !hd_list_empty(&link->todo)) {
+            link->handed = true;
+            hd_link_hurry(link);
+        }
+        hd_link_leave(link);
+        hd_link_put(link);
+    }
+}
+
+/* Until `end`, and while there is more of what came before, until the deadline. */
+static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end, int64_t deadline)
+{
+    bool more[SPIN_LINKS] = {false};
+    for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
+         i++) {
+        bool any = false;
+        for (unsigned j = 0; j < count; j++) {
+            if ((more[j] || links[j]->ep->ops->pending(links[j]->ep)) && hd_trylock(&links[j]->lock)) {
+                more[j] = hd_link_turn(links[j]);
+                hd_link_leave(links[j]);
+            }
+            any = any || more[j];
+        }
+        hd_cpu_relax();
+        if (i % 32 == 0 && (any ? hd_expired(deadline) : hd_now() >= end))
+            return;
+    }
+}
+
+/* Polls a few links on behalf of a thread that waits for events since `start`, until `queue->filled`, an interruption
+ * or the end of the spin time. @return whether it did and nothing came: the caller says when something did */
+static bool poll_for_queue(struct hd_queue *queue, int64_t start, int64_t deadline)
+{
+    struct hd_engine *engine = queue->engine;
+    struct hd_link *links[SPIN_LINKS];
+    int64_t time = hd_spin_begin(engine, &queue->spin);
+    bool spins = time > 0, missed = false;
+    unsigned count = claim(engine, links, spins);
+    if (spins && count) {
+        int64_t end = start + time;
+        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end, deadline);
+        bool came = atomic_load_explicit(&queue->filled, memory_order_relaxed);
+        missed = !came && !atomic_load(&queue->woken);
+        if (came)
+            hd_spin_came(engine, &queue->spin, hd_now() - start);
+    }
+    release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
+    if (spins)
+        hd_spin_end(engine);
+    return missed;
+}
+
+int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t timeout)
+{
+    hd_enter(queue->engine);
+    if (max == 0)
+        return hd_error(-EINVAL, "room for at least one event is needed");
+    int64_t deadline = hd_deadline(timeout);
+    for (bool last = false;;) {
+        uint32_t seen = atomic_load(&queue->word);
+        int count = hd_queue_take(queue, events, max);
+        if (count)
+            return count;
+        if (atomic_exchange(&queue->woken, false))
+            return hd_error(-EINTR, "the wait was interrupted");
+        if (atomic_load(&queue->engine->closing))
+            return hd_error(-ESHUTDOWN, "the engine was closed");
+        if (last)
+            return timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "no event came in time");
+        int64_t start = hd_now();
+        bool missed = poll_for_queue(queue, start, deadline);
+        if (timeout && atomic_load(&queue->word) == seen)
+            hd_queue_sleep(queue, seen, deadline);
+        if (missed && timeout)
+            hd_spin_learn_miss(queue->engine, &queue->spin, hd_now() - start);
+        last = hd_expired(deadline);
+    }
+}

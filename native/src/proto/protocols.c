@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* The frames and the turns of a link's life, handed to what they are for. */
+
+#include "proto/protocols.h"
+
+#include "proto/fetch/fetch.h"
+#include "progress/comm.h"
+#include "proto/rendezvous.h"
+#include "proto/stream/stream.h"
+
+/* Payloads that are parsed are copied first: the peer may change what it sent while we look. */
+
+static int on_open(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    char service[HD_SERVICE_MAX];
+    (void)owner;
+    memcpy(service, payload, f->length);
+    return hd_stream_on_open(link, f->id, service, f->length);
+}
+
+static int on_window(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)payload, (void)owner;
+    return hd_stream_on_window(link, f->id, f->arg);
+}
+
+static int on_close(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)payload, (void)owner;
+    return hd_stream_on_close(link, f->id);
+}
+
+static int on_reset(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)payload, (void)owner;
+    return hd_stream_on_reset(link, f->id, f->arg);
+}
+
+static int on_rts(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_rts rts;
+    (void)owner;
+    memcpy(&rts, payload, sizeof(rts));
+    return hd_stream_on_rts(link, f->id, f->arg, &rts);
+}
+
+static int on_cts(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_cts cts;
+    (void)owner;
+    memcpy(&cts, payload, sizeof(cts));
+    return hd_rndv_on_cts(link, f->id, &cts);
+}
+
+static int on_frag(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)owner;
+    return hd_rndv_on_frag(link, f->id, f->arg, payload, f->length);
+}
+
+static int on_done(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)payload, (void)owner;
+    return hd_rndv_on_done(link, f->id);
+}
+
+static int on_fin(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)payload, (void)owner;
+    return hd_rndv_on_fin(link, f->id, f->arg);
+}
+
+static int on_fetch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    uint8_t copy[sizeof(struct hd_fetch_wire) + HD_SERVICE_MAX + HD_FETCH_NAME_MAX];
+    (void)owner;
+    memcpy(copy, payload, f->length);
+    return hd_fetch_on_request(link, f->id, copy, f->length);
+}
+
+static int on_reply(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)owner;
+    return hd_fetch_on_reply(link, f->id, f->arg, payload, f->length);
+}
+
+static int on_segment(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    struct hd_segment segment;
+    (void)owner;
+    memcpy(&segment, payload, sizeof(segment));
+    return hd_fetch_on_segment(link, f->id, f->arg, &segment);
+}
+
+static int on_cancel(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+{
+    (void)payload, (void)owner;
+    hd_fetch_on_cancel(link, f->id);
+    return 0;
+}
+
+static void room(struct hd_link *link)
+{
+    if (!hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies))
+        hd_fetch_transmit(link);
+    if (!hd_list_empty(&link->tx_frags))
+        hd_rndv_transmit(link);
+    if (!hd_list_empty(&link->tx_stalled))
+        hd_stream_wake_stalled(link);
+}
+
+static void lost(struct hd_link *link)
+{
+    hd_stream_lost(link);
+    hd_fetch_lost(link);
+}
+
+static void quiet(struct hd_link *link)
+{
+    hd_fetch_quiet(link);
+    hd_rndv_destroy_all(link);
+}
+
+static void freed(struct hd_link *link)
+{
+    hd_msg_free_kept(link);
+    hd_rndv_free_kept(link);
+}
+
+const struct hd_link_hooks hd_protocols = {.frame = {[HD_FRAME_OPEN] = on_open,
+                                                     [HD_FRAME_DATA] = hd_stream_on_data,
+                                                     [HD_FRAME_WINDOW] = on_window,
+                                                     [HD_FRAME_CLOSE] = on_close,
+                                                     [HD_FRAME_RESET] = on_reset,
+                                                     [HD_FRAME_RTS] = on_rts,
+                                                     [HD_FRAME_CTS] = on_cts,
+                                                     [HD_FRAME_FRAG] = on_frag,
+                                                     [HD_FRAME_DONE] = on_done,
+                                                     [HD_FRAME_FIN] = on_fin,
+                                                     [HD_FRAME_FETCH] = on_fetch,
+                                                     [HD_FRAME_REPLY] = on_reply,
+                                                     [HD_FRAME_SEGMENT] = on_segment,
+                                                     [HD_FRAME_CANCEL] = on_cancel},
+                                           .done = hd_rndv_op_done,
+                                           .run = hd_rndv_run,
+                                           .room = room,
+                                           .memory = hd_rndv_retry_memory,
+                                           .senders_memory = hd_stream_retry_memory,
+                                           .started = hd_comm_adopt,
+                                           .lost = lost,
+                                           .quiet = quiet,
+                                           .freed = freed};

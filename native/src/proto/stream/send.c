@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/* Sending messages, and waiting for what that takes: credits, window, memory. */
+
+#include <sched.h>
+
+#include "link/link_path.h"
+#include "proto/stream/stream.h"
+#include "progress/wait.h"
+
+#define PAIR_MAX ((size_t)8 << 20)
+
+/* Bytes that may be announced and not taken yet. At least two messages, as long as they are not huge: else the peer has
+ * nothing to do while its answer to the first one is on its way, and we often sleep by then. */
+static size_t most_announced(const struct hd_link *link, size_t length)
+{
+    size_t least = length <= PAIR_MAX / 2 ? 2 * length : length;
+    return link->mine.window > least ? link->mine.window : least;
+}
+
+/* 1: a message of this size may go now; 0: later; or an error. */
+static int sendable(struct hd_stream *stream, size_t length, bool eager)
+{
+    struct hd_link *link = stream->link;
+    if (hd_stream_is_lost(stream) || stream->remote_error)
+        return hd_stream_failure(stream);
+    if (stream->finished)
+        return hd_error(-ESHUTDOWN, "the stream was finished on this side");
+    if (stream->tx_window <= 0)
+        return 0;
+    if (!eager && stream->rndv_out && stream->rndv_out + length > most_announced(link, length))
+        return 0;
+    return hd_link_can_send(link);
+}
+
+struct sending {
+    struct hd_stream *stream;
+    size_t length;
+    bool eager;
+    hd_buf *owner; /* of what is sent, NULL if it is not in a buffer */
+};
+
+static int wait_sendable(void *arg)
+{
+    const struct sending *s = arg;
+    struct hd_stream *stream = s->stream;
+    int ready = sendable(stream, s->length, s->eager);
+    if (ready == 0 && stream->tx_window > 0 && hd_list_empty(&stream->tx_node))
+        hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
+    return ready;
+}
+
+static int check_length(struct hd_stream *stream, size_t length)
+{
+    return length <= stream->link->peers.message_max
+               ? 0
+               : hd_error(-EMSGSIZE, "a message of %zu bytes; %s takes at most %llu", length, stream->link->peer,
+                          (unsigned long long)stream->link->peers.message_max);
+}
+
+/* Under the lock: waits until the message may go. */
+static int await_send(struct hd_stream *stream, size_t length, bool eager, struct hd_patience *patience)
+{
+    struct sending s = {.stream = stream, .length = length, .eager = eager};
+    int ready = sendable(stream, length, eager);
+    if (ready > 0)
+        return 0;
+    if (ready < 0)
+        return ready;
+    hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
+    hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
+    stream->senders++;
+    int err = hd_wait(stream->link, &stream->waiter, wait_sendable, &s, patience);
+    stream->senders--;
+    if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->waiter.sleepers == 0)
+        hd_list_remove(&stream->tx_node);
+    if (err == -EAGAIN)
+        stream->writable_wanted = true;
+    return err;
+}
+
+/* A refusal by the transport in spite of credits is rare; then it is tried again like a lack of credits. */
+static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, uint64_t arg, const void *payload,
+                           size_t length, const struct sending *s, struct hd_patience *patience)
+{
+    for (;;) {
+        int err = await_send(stream, s->length, s->eager, patience);
+        if (!err)
+            err = hd_link_post_from(stream->link, type, stream->id, arg, payload, length, s->owner);
+        if (err == -ECONNRESET && hd_stream_is_lost(stream))
+            return hd_stream_failure(stream);
+        if (err != -EAGAIN)
+            return err;
+        if (patience->timeout == 0) {
+            stream->writable_wanted = true;
+            if (hd_list_empty(&stream->tx_node))
+                hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
+            return err;
+        }
+        hd_link_progress(stream->link);
+        hd_link_unlock(stream->link); /* others need the link meanwhile, its end among them */
+        sched_yield();
+        hd_link_lock(stream->link);
+        if (hd_expired(hd_due(patience)))
+            return hd_error(-ETIMEDOUT, "%s: no room to send in time", stream->link->peer);
+    }
+}
+
+/* What sendable() looks at, where nothing is in the way: the usual case. */
+static inline bool free_to_go(const struct hd_stream *stream)
+{
+    return hd_link_usable(stream->link) && !stream->remote_error && !stream->finished && stream->tx_window > 0 &&
+           hd_link_can_send(stream->link);
+}
+
+/* Not at once: out of the way of those that can. */
+static __attribute__((noinline)) int send_later(struct hd_stream *stream, const void *data, size_t length,
+                                                hd_buf *owner, int64_t timeout)
+{
+    struct sending s = {stream, length, true, owner};
+    struct hd_patience patience = hd_patience(timeout);
+    return post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, &patience);
+}
+
+static inline int send_eager(struct hd_stream *stream, const void *data, size_t length, hd_buf *owner, int64_t timeout)
+{
+    struct hd_link *link = stream->link;
+    hd_link_lock(link);
+    int err = free_to_go(stream) ? hd_link_give(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
+    if (err)
+        err = send_later(stream, data, length, owner, timeout);
+    if (!err) {
+        stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
+        link->tally.messages_eager++;
+    }
+    hd_link_unlock(link);
+    return err;
+}
+
+static int wish_of(const struct hd_stream *stream, size_t length)
+{
+    return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
+}
+
+static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_patience *patience)
+{
+    struct hd_link *link = stream->link;
+    struct sending s = {.stream = stream, .length = length};
+    struct hd_rts rts;
+    hd_link_lock(link);
+    int err = await_send(stream, length, false, patience);
+    struct hd_rndv *rndv = err ? NULL : hd_rndv_create(link, HD_RNDV_TX);
+    if (!err && !rndv)
+        err = -ENOMEM;
+    if (rndv) {
+        rndv->buf = hd_buf_ref(buf);
+        rndv->offset = (size_t)(buf->data - buf->base) + offset;
+        rndv->length = length;
+        rndv->mode = HD_RNDV_UNSENT;
+        uint32_t handle = rndv->handle;
+        hd_rndv_describe(link, rndv, wish_of(stream, length), &rts);
+        err = post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, patience);
+        if (err) {
+            if (hd_table_get(&link->rndvs, handle)) /* a link that ended while we waited took it along */
+                hd_rndv_free(link, rndv);
+        } else {
+            rndv->mode = 0;
+            rndv->stream = stream;
+            hd_list_add_tail(&stream->tx_rndvs, &rndv->siblings);
+            stream->rndv_out += length;
+            stream->tx_window -= HD_MESSAGE_COST;
+            link->tally.messages_large++;
+        }
+    }
+    hd_link_unlock(link);
+    return err;
+}
+
+/* ---- memory for a copy ---- */
+
+struct wanting {
+    struct hd_stream *stream;
+    size_t length;
+    hd_buf **buf;
+};
+
+static int wait_memory(void *arg)
+{
+    const struct wanting *w = arg;
+    struct hd_stream *stream = w->stream;
+    struct hd_link *link = stream->link;
+    if (hd_stream_is_lost(stream) || stream->remote_error)
+        return hd_stream_failure(stream);
+    int err = hd_arena_alloc(link->engine->arena, w->length, w->buf);
+    if (err != -ENOBUFS)
+        return err ? err : 1;
+    if (hd_list_empty(&stream->memory_node)) {
+        hd_list_add_tail(&link->memory_senders, &stream->memory_node);
+        stream->memory_wanted = w->length;
+    } else if (w->length < stream->memory_wanted) {
+        stream->memory_wanted = w->length;
+    }
+    hd_link_hurry(link);
+    return 0;
+}
+
+/* Waits for a buffer. What ends on this link wakes us at once, what others give back within a millisecond. */
+static int await_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
+{
+    struct wanting w = {stream, length, buf};
+    hd_link_lock(stream->link);
+    hd_count(stream->link->engine->stats, memory_stalls, 1);
+    stream->memory_waiters++;
+    stream->senders++;
+    int err = hd_wait(stream->link, &stream->waiter, wait_memory, &w, patience);
+    stream->senders--;
+    stream->memory_waiters--;
+    if (err == -EAGAIN)
+        stream->writable_wanted = true;
+    else if (stream->memory_waiters == 0)
+        hd_list_remove(&stream->memory_node);
+    hd_link_unlock(stream->link);
+    return err == -ETIMEDOUT ? hd_error(err, "no memory for a message of %zu bytes in time; raise %s", length,
+                                        HD_KEY_PREFIX "memory.limit")
+                             : err;
+}
+
+void hd_stream_retry_memory(struct hd_link *link)
+{
+    struct hd_list tried;
+    hd_list_init(&tried);
+    while (!hd_list_empty(&link->memory_senders)) {
+        struct hd_stream *stream = hd_container(link->memory_senders.next, struct hd_stream, memory_node);
+        hd_buf *buf;
+        hd_list_remove(&stream->memory_node);
+        if (hd_arena_alloc(link->engine->arena, stream->memory_wanted, &buf)) {
+            hd_list_add_tail(&tried, &stream->memory_node);
+        } else {
+            hd_buf_unref(buf); /* whoever waits lines up again if it was taken meanwhile */
+            hd_stream_tell_writer(stream);
+        }
+    }
+    while (!hd_list_empty(&tried)) {
+        struct hd_list *node = tried.next;
+        hd_list_remove(node);
+        hd_list_add_tail(&link->memory_senders, node);
+    }
+}
+
+/* As many streams as there are credits: the rest would find none. */
+void hd_stream_wake_stalled(struct hd_link *link)
+{
+    uint32_t room = link->tx_credits;
+    while (room-- && hd_link_can_send(link) && !hd_list_empty(&link->tx_stalled)) {
+        struct hd_stream *stream = hd_container(link->tx_stalled.next, struct hd_stream, tx_node);
+        hd_list_remove(&stream->tx_node);
+        hd_stream_notify(stream);
+        if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))
+            stream->writable_wanted = false;
+    }
+}
+
+static int get_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
+{
+    struct hd_arena *arena = stream->link->engine->arena;
+    int err = hd_arena_alloc(arena, length, buf);
+    return err == -ENOBUFS && hd_arena_may_have(arena, length) ? await_memory(stream, length, patience, buf) : err;
+}
+
+int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout)
+{
+    hd_enter(stream->link->engine);
+    if (offset > buf->length || length > buf->length - offset)
+        return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
+    int err = check_length(stream, length);
+    if (err)
+        return err;
+    if (length <= stream->link->eager_max)
+        return send_eager(stream, buf->data + offset, length, buf, timeout);
+    struct hd_patience patience = hd_patience(timeout);
+    return send_rndv(stream, buf, offset, length, &patience);
+}
+
+int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
+{
+    hd_enter(stream->link->engine);
+    int err = check_length(stream, length);
+    if (err)
+        return err;
+    if (length <= stream->link->eager_max)
+        return send_eager(stream, data, length, NULL, timeout);
+    struct hd_patience patience = hd_patience(timeout);
+    hd_buf *buf;
+    err = get_memory(stream, length, &patience, &buf);
+    if (err)
+        return err;
+    memcpy(buf->data, data, length);
+    err = send_rndv(stream, buf, 0, length, &patience);
+    hd_buf_unref(buf);
+    return err;
+}
+
+ssize_t hd_write(hd_stream *stream, const void *data, size_t length, int64_t timeout)
+{
+    int64_t deadline = hd_deadline(timeout), left = timeout;
+    size_t piece_max = stream->link->engine->conf.chunk_size, done = 0;
+    if (piece_max < stream->link->eager_max)
+        piece_max = stream->link->eager_max;
+    while (done < length) {
+        size_t n = length - done < piece_max ? length - done : piece_max;
+        if (deadline > 0)
+            left = deadline - hd_now();
+        int err = deadline > 0 && left <= 0
+                      ? hd_error(-ETIMEDOUT, "%s: not all was written in time", stream->link->peer)
+                      : hd_send(stream, (const char *)data + done, n, left);
+        if (err)
+            return done ? (ssize_t)done : err;
+        done += n;
+    }
+    return (ssize_t)done;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_STATS_H
+#define HD_STATS_H
+
+/* Counters in a mapped file; the layout is in <howdah/stats.h>. */
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include <howdah/stats.h>
+
+#define HD_COUNTER(field, name) _Atomic uint64_t field;
+struct hd_counters {
+#include "stats/counters.def"
+};
+
+/* Of all links over one transport; a part of struct hd_counters. */
+struct hd_transport_counters {
+    _Atomic uint64_t links, messages_sent, messages_received, bytes_sent, bytes_received;
+};
+
+#define HD_PEER_COUNTER(field, name) _Atomic uint64_t field;
+struct hd_peer_counters {
+    char peer[HD_STATS_PEER];
+#include "stats/counters.def"
+};
+
+struct hd_stats {
+    struct hd_counters *now;
+    struct hd_peer_counters *peers;
+    unsigned peer_slots;
+    pthread_mutex_t lock; /* naming of peer slots */
+    void *map;
+    size_t map_size;
+    int fd; /* of the file, with the lock that says that its owner lives; -1 for none */
+    char path[320];
+};
+
+#define hd_count(stats, field, n)     atomic_fetch_add_explicit(&(stats)->now->field, (uint64_t)(n), memory_order_relaxed)
+#define hd_peer_count(peer, field, n) atomic_fetch_add_explicit(&(peer)->field, (uint64_t)(n), memory_order_relaxed)
+
+/* Where no file can be made the counters are in a memfd, and *why has the cause; without a directory ("") they are
+ * private memory. */
+int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, unsigned peers, char *why, size_t size);
+/* Removes the file; counting goes on. */
+void hd_stats_unlink(struct hd_stats *stats);
+void hd_stats_close(struct hd_stats *stats);
+
+/* The slot of a peer, for as long as the engine lives. */
+struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer);
+
+/* The share of a transport, for as long as the engine lives. */
+struct hd_transport_counters *hd_stats_transport(struct hd_stats *stats, const char *transport);
+
+int hd_stats_read(struct hd_stats *stats, const char *name, uint64_t *value);
+/* Whether counter `i` is kept elsewhere and carried over now and then. */
+bool hd_stats_lags(size_t i);
+int hd_stats_read_at(struct hd_stats *stats, size_t i, const char **name, uint64_t *value);
+
+#endif

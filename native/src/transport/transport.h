@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_TRANSPORT_H
+#define HD_TRANSPORT_H
+
+/*
+ * What the engine asks of a transport. A transport is one const table of operations, registered by name in transport.c.
+ * Operations that a transport leaves out are filled in by hd_transport_find() with ones that say "not supported", so no
+ * caller tests for NULL.
+ *
+ * A device is a transport opened by an engine. An endpoint is one end of a link. Operations on an endpoint are called
+ * with the link's lock held, except where it says otherwise; upcalls through the sink come from inside progress() or
+ * get()/put() only.
+ */
+
+#include <howdah/stream.h>
+
+#include "base/log.h"
+#include "memory/memory.h"
+#include "transport/wire.h"
+
+struct hd_device;
+struct hd_engine;
+struct hd_ep;
+struct hd_transport_ops;
+
+enum {
+    HD_CAP_GET = 1,  /* can read the peer's memory */
+    HD_CAP_PUT = 2,  /* can write the peer's memory */
+    HD_CAP_SYNC = 4, /* get() and put() finish before they return and must be called WITHOUT the link's lock */
+    HD_CAP_ENDS =
+        8, /* once closed, quiet() comes soon, whatever the peer does: its access to our memory can be ended */
+};
+
+/* Where an endpoint hands what arrives. */
+struct hd_sink {
+    /* A frame. The header was copied; the payload is only valid during the call and a hostile peer may change it
+     * meanwhile. `owner`, if not NULL, is a buffer around the payload that may be kept by taking a reference; there
+     * is only one, the transport's. -ENOBUFS: not taken, to be given again by a later progress(); other errors end the
+     * link. */
+    int (*frame)(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
+    /* A get() or put() ended. */
+    void (*done)(void *arg, uint64_t cookie, int status);
+    void *arg;
+};
+
+struct hd_ep {
+    const struct hd_transport_ops *ops;
+    struct hd_device *device;
+    struct hd_sink sink;
+    unsigned caps;   /* HD_CAP_*, what this very pair of endpoints can do */
+    size_t frame_tx; /* largest payload that send() takes */
+    size_t frame_rx; /* largest that may arrive */
+};
+
+/* Remote memory access: `length` bytes between our buffer and the peer's address. */
+struct hd_rma {
+    hd_buf *buf;
+    size_t offset;                  /* from buf->base, or what the copier is told */
+    const struct hd_copier *copier; /* takes the bytes in place of a buffer: get() with HD_CAP_SYNC only, else NULL */
+    size_t length;
+    uint64_t key, address;
+    uint64_t cookie;
+};
+
+/* get() of a transport that copies. */
+static inline void hd_rma_copy(const struct hd_rma *rma, const void *from)
+{
+    if (rma->copier)
+        rma->copier->copy(rma->copier->arg, rma->offset, from, rma->length);
+    else
+        memcpy(rma->buf->base + rma->offset, from, rma->length);
+}
+
+struct hd_ep_params {
+    struct hd_limits mine, peers;
+    struct hd_sink sink;
+    uint8_t token[HD_ID_LENGTH];
+    int guard_fd; /* the peer's death ends it; not to be read from, and not the endpoint's to close */
+};
+
+struct hd_transport_ops {
+    size_t size;
+    const char *name;
+
+    /* Whether it can work in this process at all: NULL, or why not in words. */
+    const char *(*probe)(void);
+
+    int (*device_open)(struct hd_device *device);
+    void (*device_close)(struct hd_device *device);
+    /* The system's name of the adapter that it uses (mlx5_0, say), or NULL if there is none. */
+    const char *(*hardware)(struct hd_device *device);
+    int (*slab_add)(struct hd_device *device, struct hd_slab *slab);
+    void (*slab_remove)(struct hd_device *device, struct hd_slab *slab);
+    /* What a peer must know to tell whether it can reach us. @return bytes written, at most HD_BLOB_MAX. */
+    size_t (*describe)(struct hd_device *device, uint8_t *blob);
+    /* Whether the peer that described itself so can be reached: NULL, or why not. */
+    const char *(*reachable)(struct hd_device *device, const uint8_t *blob, size_t length);
+
+    /* Bytes that an endpoint takes besides buffers of the arena, and what the system keeps for it. */
+    size_t (*cost)(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
+    /* Server, after answer(): the user at the other end, if that can be told. @return whether it can. */
+    bool (*user)(struct hd_ep *ep, uid_t *uid);
+
+    /* Set-up, without the lock: client offers; server answers, and may have something to say in turn (reply); client
+     * learns that and finishes. What both ends must agree on and the client knows only then it says in confirm(), and
+     * the server takes it in confirmed(); an older client says nothing (length 0). answer() and finish() return by
+     * their deadline, which leaves time to tell the peer that there is no link. */
+    int (*ep_create)(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
+    int (*offer)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    int (*answer)(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
+    int (*reply)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    /* Client, while it waits for the answer: the descriptor on which the server comes, and whoever else; -1: none.
+     * meet(), called when it is readable, takes them in, so that nobody can stand in the server's way for long. */
+    int (*meeting_fd)(struct hd_ep *ep);
+    void (*meet)(struct hd_ep *ep);
+    int (*learn)(struct hd_ep *ep, const uint8_t *address, size_t length);
+    int (*finish)(struct hd_ep *ep, int64_t deadline);
+    int (*confirm)(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+    int (*confirmed)(struct hd_ep *ep, const uint8_t *address, size_t length);
+
+    /* What this peer must be told to access `buf->base + offset`. Fails if it cannot (the slab is not registered, say).
+     */
+    int (*locate)(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address);
+
+    /* 0; -EAGAIN: no room now; other errors: the link is lost. `owner`, if not NULL, is a buffer around the payload
+     * whose bytes nobody changes before the peer has them: it may be sent from, with a reference until that is over. */
+    int (*send)(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner);
+    /* With HD_CAP_SYNC: 0 or an error. Else 0: sink.done() follows; -EAGAIN: later. */
+    int (*get)(struct hd_ep *ep, const struct hd_rma *rma);
+    int (*put)(struct hd_ep *ep, const struct hd_rma *rma);
+
+    /* The peer's memory at key, address and length stays within get()'s reach until unhold(), however many other pieces
+     * come and go. */
+    int (*hold)(struct hd_ep *ep, const struct hd_rma *rma);
+    void (*unhold)(struct hd_ep *ep, const struct hd_rma *rma);
+
+    /* Delivers up to `budget` frames and completions. @return how many, or an error: the link is lost; -EPIPE: the peer
+     * closed it, and everything that it had sent was delivered. */
+    int (*progress)(struct hd_ep *ep, int budget);
+    /* Whether progress() would find something. Cheap, without the lock. */
+    bool (*pending)(struct hd_ep *ep);
+    /* Asks pending() once and then at most so many times more until it is true or `*word` is not `seen`, which is what
+     * it returns. Without the lock. */
+    bool (*look)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times);
+    /* pending() is next to nothing, so a thread that spins on it should let the processor breathe in between. */
+    bool relaxes;
+    /* Sleeps until something is pending, wake() or the timeout, or `*word` is not `seen`. Without the lock, one thread
+     * at a time. */
+    void (*wait)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
+    void (*wake)(struct hd_ep *ep);
+    /* Asks for event_fd() to become readable with the next arrival. @return false: something is pending, not armed. */
+    bool (*arm)(struct hd_ep *ep);
+    void (*disarm)(struct hd_ep *ep); /* also called for each time that event_fd() was readable */
+    int (*event_fd)(struct hd_ep *ep);
+
+    /* The end comes in four steps, of which none waits. close(): the peer shall notice; nothing is posted any more.
+     * retire(): called once no get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether
+     * neither the peer nor an adapter will touch our memory any more; asked again and again. destroy(). */
+    void (*close)(struct hd_ep *ep);
+    void (*retire)(struct hd_ep *ep);
+    bool (*quiet)(struct hd_ep *ep);
+    void (*destroy)(struct hd_ep *ep);
+};
+
+struct hd_device {
+    const struct hd_transport_ops *ops;
+    const struct hd_conf *conf;
+    struct hd_log *log;
+    struct hd_arena *arena;
+    struct hd_stats *stats;
+    const uint8_t *engine_id;
+    unsigned index;          /* in hd_slab.device[] */
+    void *data;              /* the transport's */
+    struct hd_device *inner; /* of an interceptor */
+    /* No peer gets a key to memory any more: set at the start, or by hd_engine_set(). */
+    atomic_bool local_only;
+};
+
+/* Transports in order of preference; NULL behind the last. */
+const struct hd_transport_ops *hd_transport_at(size_t i);
+
+/* Opens a device; with fault.* options in force, behind the fault interceptor. */
+int hd_device_open(const struct hd_transport_ops *ops, const struct hd_device *common, struct hd_device **device);
+void hd_device_close(struct hd_device *device);
+
+extern const struct hd_transport_ops hd_self_ops, hd_shm_ops, hd_verbs_ops, hd_udapl_ops, hd_fault_ops;
+
+/* Fills the gaps of a table with operations that say "not supported". */
+void hd_transport_complete(struct hd_transport_ops *complete, const struct hd_transport_ops *ops);
+
+#endif

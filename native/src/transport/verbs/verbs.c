@@ -1,0 +1,718 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+
+/*
+ * Traffic over verbs.
+ *
+ * Frames are copied into a registered ring (or into the work request, if the device takes data inline), so send() keeps
+ * nothing of its caller's; large ones are sent from the buffer that they are in. Completions of one queue pair come in
+ * order; only every few sends ask for one, which frees all before it. Reads and writes of memory each ask for one, and
+ * what is sent from a buffer, which would be kept else until more is sent.
+ *
+ * A completion that pending() found stays in ep->wcs until progress() takes it. The queue is polled by one thread at a
+ * time, so the order is kept.
+ */
+
+#include "transport/verbs/verbs.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#define SHORTAGE_NAP ((int64_t)1000000) /* how soon to look for memory again */
+#define RING_STEP    64                 /* frames in the send ring begin at multiples of it */
+
+static struct verbs_ep *of(struct hd_ep *ep)
+{
+    return (struct verbs_ep *)ep;
+}
+
+/* ---- failures ---- */
+
+/* Keeps the first cause; progress() reports it when what came before has been taken. */
+static void fail(struct verbs_ep *ep, const char *text)
+{
+    if (atomic_load(&ep->failed))
+        return;
+    snprintf(ep->failure, sizeof(ep->failure), "%s", text);
+    atomic_store(&ep->failed, true);
+}
+
+static const char *what_failed(const struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    static const char *const names[] = {"a send", "a remote read", "a remote write", "the end of the link"};
+    return wc->wr_id & VERBS_RX_TAG ? "a receive" : names[ep->tx[wc->wr_id & ep->tx_mask].kind];
+}
+
+static const char *advice(enum ibv_wc_status status)
+{
+    switch (status) {
+    case IBV_WC_RETRY_EXC_ERR:
+        return "; the peer's process or host is gone, or the network between the ports is broken";
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR:
+        return "; the peer has not registered that memory";
+    default:
+        return "";
+    }
+}
+
+static void fail_by_completion(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    char text[sizeof(ep->failure)];
+    snprintf(text, sizeof(text), "verbs device %s: %s failed: %s (vendor error 0x%x)%s", ep->dev->name,
+             what_failed(ep, wc), ep->dev->api->wc_status_str(wc->status), wc->vendor_err, advice(wc->status));
+    fail(ep, text);
+}
+
+static void fail_by_event(struct verbs_ep *ep)
+{
+    char text[sizeof(ep->failure)];
+    enum ibv_event_type type = (enum ibv_event_type)(atomic_load(&ep->event) - 1);
+    if (type == IBV_EVENT_PORT_ERR)
+        snprintf(text, sizeof(text), "port %u of verbs device %s went down; check cable, switch and interface",
+                 ep->dev->port, ep->dev->name);
+    else
+        snprintf(text, sizeof(text), "verbs device %s reports: %s", ep->dev->name, ep->dev->api->event_type_str(type));
+    fail(ep, text);
+}
+
+/* ---- completions ---- */
+
+static inline void poll_queue(struct verbs_ep *ep)
+{
+    int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
+    if (n == 0 && !atomic_load_explicit(&ep->wc_full, memory_order_relaxed))
+        return; /* as nearly always */
+    ep->wc_next = 0;
+    atomic_store_explicit(&ep->wc_full, n == VERBS_BATCH, memory_order_relaxed);
+    if (n > 0)
+        atomic_store_explicit(&ep->wc_ready, (unsigned)n, memory_order_release);
+    else if (n < 0)
+        atomic_store(&ep->event, (int)IBV_EVENT_CQ_ERR + 1);
+}
+
+/* Takes cq_lock, also from a thread that looks for long and would always be quicker than one that has to wake up. */
+static inline void seize_queue(struct verbs_ep *ep)
+{
+    if (hd_trylock(&ep->cq_lock))
+        return;
+    atomic_fetch_add(&ep->cq_wanted, 1);
+    hd_lock(&ep->cq_lock);
+    atomic_fetch_sub(&ep->cq_wanted, 1);
+}
+
+/* Posting a receive takes as long as half of a small message's way up, so it waits until there is nothing else to do,
+ * or until the next arrival. One buffer of a link's credits is missing meanwhile: the device makes senders wait if that
+ * should ever matter. ep->repost is written under the link's lock while it is 0 and emptied under cq_lock, so neither
+ * needs the other's. */
+static void repost(struct verbs_ep *ep)
+{
+    uint32_t due = atomic_load_explicit(&ep->repost, memory_order_acquire);
+    if (due == 0)
+        return;
+    int err = hd_verbs_pool_post(ep->dev, ep->pool, due - 1);
+    atomic_store_explicit(&ep->repost, 0, memory_order_release);
+    if (err)
+        atomic_store(&ep->event, (int)IBV_EVENT_SRQ_ERR + 1);
+}
+
+void hd_verbs_repost(struct verbs_ep *ep)
+{
+    seize_queue(ep);
+    repost(ep);
+    hd_unlock(&ep->cq_lock);
+}
+
+static inline void repost_later(struct verbs_ep *ep, uint32_t index)
+{
+    if (atomic_load_explicit(&ep->repost, memory_order_acquire))
+        hd_verbs_repost(ep);
+    atomic_store_explicit(&ep->repost, index + 1, memory_order_release);
+}
+
+/* The next completion, taken from the queue if there is none yet. @return NULL if that is empty. It is good until
+ * finish_wc(). */
+HD_INLINE const struct ibv_wc *next_wc(struct verbs_ep *ep)
+{
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0) {
+        seize_queue(ep);
+        if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
+            poll_queue(ep);
+        hd_unlock(&ep->cq_lock);
+        if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
+            return NULL;
+    }
+    return &ep->wcs[ep->wc_next]; /* nobody refills it before wc_ready is 0 */
+}
+
+static inline void finish_wc(struct verbs_ep *ep)
+{
+    ep->wc_next++;
+    unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed);
+    atomic_store_explicit(&ep->wc_ready, ready - 1, memory_order_release);
+}
+
+static void retire_one(struct verbs_ep *ep, bool upcall, int status)
+{
+    struct verbs_tx *tx = &ep->tx[ep->tx_done & ep->tx_mask];
+    ep->tx_done++;
+    ep->ring_head = tx->ring_end;
+    hd_buf_unref(tx->buf);
+    tx->buf = NULL;
+    switch (tx->kind) {
+    case VERBS_TX_FRAME:
+        ep->frames--;
+        return;
+    case VERBS_TX_BYE:
+        ep->frames--;
+        ep->bye_done = status == 0;
+        return;
+    case VERBS_TX_READ:
+        ep->reads--;
+        break;
+    case VERBS_TX_WRITE:
+        ep->writes--;
+        break;
+    }
+    if (upcall) {
+        if (status)
+            hd_error(status, "%s", ep->failure);
+        ep->base.sink.done(ep->base.sink.arg, tx->cookie, status);
+    }
+}
+
+/* A completion stands for everything that was posted before it. */
+static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
+{
+    if (wc->wr_id < ep->tx_done || wc->wr_id >= ep->tx_posted)
+        return hd_error(-EIO, "verbs device %s reports work that was not given to it", ep->dev->name);
+    while (ep->tx_done < wc->wr_id)
+        retire_one(ep, upcall, 0);
+    retire_one(ep, upcall, wc->status == IBV_WC_SUCCESS ? 0 : -ECONNRESET);
+    if (ep->tx_done == ep->tx_posted) /* nothing under way: back to where the ring is warm */
+        ep->ring_head = ep->ring_tail = 0;
+    return 0;
+}
+
+/* ---- frames that arrive ---- */
+
+static int hold(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload)
+{
+    if (ep->held_count > 2 * ep->mine.credits)
+        return hd_error(-EPROTO, "the peer sends more than its credits allow");
+    struct verbs_held *held = malloc(sizeof(*held) + frame->length);
+    if (!held)
+        return hd_error(-ENOMEM, "out of memory");
+    held->next = NULL;
+    held->frame = *frame;
+    memcpy(held->payload, payload, frame->length);
+    *ep->held_last = held;
+    ep->held_last = &held->next;
+    atomic_store(&ep->held, ++ep->held_count);
+    return 0;
+}
+
+/* @return how many were taken, or an error. */
+static int give_held(struct verbs_ep *ep)
+{
+    int count = 0;
+    while (ep->held_first) {
+        struct verbs_held *held = ep->held_first;
+        int err = ep->base.sink.frame(ep->base.sink.arg, &held->frame, held->payload, NULL);
+        if (err)
+            return err == -ENOBUFS ? count : err;
+        ep->held_first = held->next;
+        if (!ep->held_first)
+            ep->held_last = &ep->held_first;
+        atomic_store(&ep->held, --ep->held_count);
+        free(held);
+        count++;
+    }
+    return count;
+}
+
+/* What takes the buffer's place if it is handed up, or NULL: then the frame is copied. A message that fills most of its
+ * buffer always goes up in it. Smaller ones would tie up too much memory: they go up while what went up last has come
+ * back, so that a reader that keeps up spares the copy and one that does not holds one large buffer, not many. Nobody
+ * keeps what other frames carry. */
+static inline hd_buf *spare_for(struct verbs_ep *ep, const struct verbs_rx *rx, const struct hd_frame *frame)
+{
+    if (rx->own || frame->type != HD_FRAME_DATA || frame->length == 0)
+        return NULL;
+    if (frame->length >= rx->buf->capacity / 2)
+        return hd_verbs_pool_spare(ep->dev);
+    return hd_verbs_pool_lend(ep->dev, &ep->lent);
+}
+
+/* Hands a frame up. */
+static inline int give(struct verbs_ep *ep, const struct hd_frame *frame, const char *payload, struct verbs_rx *rx)
+{
+    if (ep->held_first)
+        return hold(ep, frame, payload);
+    hd_buf *spare = spare_for(ep, rx, frame);
+    int err = ep->base.sink.frame(ep->base.sink.arg, frame, payload, spare ? rx->buf : NULL);
+    if (err == -ENOBUFS)
+        err = hold(ep, frame, payload);
+    if (spare && spare == ep->lent)
+        hd_verbs_pool_lent(ep->dev, rx, &ep->lent);
+    else if (spare)
+        hd_verbs_pool_handed(ep->dev, rx, spare);
+    return err;
+}
+
+HD_INLINE int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG), immediate = ntohl(wc->imm_data);
+    const uint32_t *word = wc->wc_flags & IBV_WC_WITH_IMM ? &immediate : NULL;
+    struct verbs_rx *rx = &ep->pool->entries[index];
+    struct hd_frame frame;
+    int head = verbs_unpack(&ep->framing, word, rx->at, wc->byte_len, ep->base.frame_rx, &frame);
+    int err = head < 0 ? head : 0;
+    if (head > 0 && frame.type == VERBS_BYE) {
+        atomic_store(&ep->peer_closed, true);
+    } else if (!err) {
+        verbs_received(&ep->framing, word);
+        err = give(ep, &frame, rx->at + head, rx);
+    }
+    repost_later(ep, index);
+    return err;
+}
+
+HD_INLINE int take(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+    if (wc->status != IBV_WC_SUCCESS)
+        fail_by_completion(ep, wc);
+    if (!(wc->wr_id & VERBS_RX_TAG))
+        return on_sent(ep, wc, true);
+    if (wc->status == IBV_WC_SUCCESS)
+        return on_arrived(ep, wc);
+    return hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
+}
+
+static inline bool over(const struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->failed, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->peer_closed, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->event, memory_order_relaxed);
+}
+
+/* Whether another poll may find something: not if the last one took all there was, which is the usual single message.
+ */
+static inline bool worth_a_look(struct verbs_ep *ep, bool looked)
+{
+    return !looked || atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->wc_full, memory_order_relaxed);
+}
+
+static int verbs_progress(struct hd_ep *base, int budget)
+{
+    struct verbs_ep *ep = of(base);
+    const struct ibv_wc *wc;
+    int count = ep->held_first ? give_held(ep) : 0, err = count < 0 ? count : 0;
+    for (bool looked = false; !err && count < budget && worth_a_look(ep, looked) && (wc = next_wc(ep)); looked = true) {
+        err = take(ep, wc);
+        finish_wc(ep);
+        count++;
+    }
+    if (err)
+        return err;
+    if (atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed))
+        hd_verbs_pool_fill(ep->dev, ep->pool);
+    if (!over(ep) || count == budget || (ep->held_first && !atomic_load(&ep->event)))
+        return count;
+    if (atomic_load(&ep->event))
+        fail_by_event(ep);
+    return atomic_load(&ep->failed) ? hd_error(-ECONNRESET, "%s", ep->failure)
+                                    : hd_error(-EPIPE, "the peer closed the link");
+}
+
+void hd_verbs_discard(struct verbs_ep *ep)
+{
+    const struct ibv_wc *wc;
+    while (ep->cq && (wc = next_wc(ep))) {
+        if (wc->status != IBV_WC_SUCCESS)
+            fail_by_completion(ep, wc);
+        if (wc->wr_id & VERBS_RX_TAG)
+            hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
+        else
+            on_sent(ep, wc, false);
+        finish_wc(ep);
+    }
+}
+
+/* ---- sending ---- */
+
+static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, struct verbs_tx tx)
+{
+    struct ibv_send_wr *bad;
+    wr->wr_id = ep->tx_posted;
+    int err = ibv_post_send(ep->qp, wr, &bad);
+    if (err == ENOMEM)
+        return -EAGAIN;
+    if (err)
+        return hd_error(-ECONNRESET, "verbs device %s does not take work: %s", ep->dev->name, strerror(err));
+    tx.ring_end = ep->ring_tail;
+    if (tx.buf) {
+        hd_buf_ref(tx.buf);
+        hd_count(ep->dev->device->stats, messages_zero_copy, 1);
+    }
+    ep->tx[ep->tx_posted & ep->tx_mask] = tx;
+    ep->tx_posted++;
+    return 0;
+}
+
+static inline bool usable(const struct verbs_ep *ep)
+{
+    return !ep->closed && ep->qp && !atomic_load_explicit(&ep->failed, memory_order_relaxed);
+}
+
+static int unusable(const struct verbs_ep *ep)
+{
+    if (ep->closed || !ep->qp)
+        return hd_error(-ECONNRESET, "the link is closed");
+    return hd_error(-ECONNRESET, "%s", ep->failure);
+}
+
+/* Room for `size` bytes in one piece. @return its place, or NULL. */
+static char *ring_room(struct verbs_ep *ep, size_t size, uint64_t *end)
+{
+    size_t to_end = ep->ring_size - (ep->ring_tail & (ep->ring_size - 1));
+    uint64_t begin = size > to_end ? ep->ring_tail + to_end : ep->ring_tail;
+    if (begin + size - ep->ring_head > ep->ring_size)
+        return NULL;
+    *end = begin + size;
+    return ep->ring + (begin & (ep->ring_size - 1));
+}
+
+/* Whether this frame should be reported: now and then, and early enough for a full ring to have one to wait for. */
+static inline bool wants_report(const struct verbs_ep *ep, size_t size)
+{
+    return ep->silent + 1 >= ep->report_every || ep->silent_bytes + size >= ep->ring_size / 4;
+}
+
+/* Copies a frame into the ring. @return where, or NULL if there is no room. */
+static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, size_t head)
+{
+    char *at = ring_room(ep, hd_align(head + frame->length, RING_STEP), &ep->ring_tail);
+    if (!at)
+        return NULL;
+    if (head)
+        memcpy(at, frame, sizeof(*frame));
+    if (payload)
+        memcpy(at + head, payload, frame->length);
+    return at;
+}
+
+/* Inside the work request. @return how many pieces */
+static inline int from_here(const struct hd_frame *frame, const void *payload, size_t head, struct ibv_sge *sge)
+{
+    int count = 0;
+    if (head)
+        sge[count++] = (struct ibv_sge){.addr = (uintptr_t)frame, .length = (uint32_t)head};
+    if (frame->length)
+        sge[count++] = (struct ibv_sge){.addr = (uintptr_t)payload, .length = frame->length};
+    return count;
+}
+
+HD_INLINE int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner,
+                         enum verbs_tx_kind kind)
+{
+    uint32_t word;
+    enum verbs_form form = verbs_form(&ep->framing, frame, &word);
+    size_t head = form == VERBS_FORM_WHOLE ? sizeof(*frame) : 0, size = head + frame->length;
+    size_t room = hd_align(size, RING_STEP);
+    bool fits = size <= ep->inline_max;
+    bool in_place = owner && !fits && !head && size >= ep->zcopy_min && hd_verbs_reaches(ep->dev, owner);
+    bool report = kind == VERBS_TX_BYE || in_place || wants_report(ep, room);
+    struct ibv_sge sge[2];
+    struct ibv_send_wr wr; /* what a send does not use of it is not set */
+    wr.next = NULL;
+    wr.sg_list = sge;
+    wr.num_sge = 1;
+    wr.opcode = form == VERBS_FORM_BARE ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
+    wr.imm_data = htonl(word);
+    wr.send_flags = (fits ? IBV_SEND_INLINE : 0) | (report ? IBV_SEND_SIGNALED : 0);
+    uint64_t before = ep->ring_tail;
+    if (fits) {
+        wr.num_sge = from_here(frame, payload, head, sge);
+    } else if (in_place) {
+        sge[0] = (struct ibv_sge){
+            .addr = (uintptr_t)payload, .length = frame->length, .lkey = hd_verbs_key_of(ep->dev, owner)};
+    } else {
+        char *at = into_ring(ep, frame, payload, head);
+        if (!at)
+            return -EAGAIN;
+        sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_mr->lkey};
+    }
+    int err = post(ep, &wr, (struct verbs_tx){.kind = kind, .buf = in_place ? owner : NULL});
+    if (err) {
+        ep->ring_tail = before;
+        return err;
+    }
+    ep->frames++;
+    verbs_sent(&ep->framing, form, word);
+    ep->silent = report ? 0 : ep->silent + 1;
+    ep->silent_bytes = report ? 0 : ep->silent_bytes + room;
+    return 0;
+}
+
+static int verbs_send(struct hd_ep *base, const struct hd_frame *frame, const void *payload, hd_buf *owner)
+{
+    struct verbs_ep *ep = of(base);
+    if (!usable(ep))
+        return unusable(ep);
+    if (ep->frames >= ep->frames_max)
+        return -EAGAIN;
+    return send_frame(ep, frame, payload, owner, VERBS_TX_FRAME);
+}
+
+int hd_verbs_post_bye(struct verbs_ep *ep)
+{
+    struct hd_frame bye = {.type = VERBS_BYE};
+    hd_verbs_discard(ep);
+    return send_frame(ep, &bye, NULL, NULL, VERBS_TX_BYE);
+}
+
+/* ---- memory of the peer ---- */
+
+static int verbs_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address)
+{
+    unsigned index = base->device->index;
+    if (!hd_verbs_reaches(of(base)->dev, buf))
+        return -EOPNOTSUPP;
+    *key = buf->slab->device[index].key;
+    *address = (uint64_t)(uintptr_t)(buf->base + offset);
+    return 0;
+}
+
+static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool read)
+{
+    if (!usable(ep))
+        return unusable(ep);
+    if (!hd_verbs_reaches(ep->dev, rma->buf))
+        return hd_error(-EOPNOTSUPP, "this buffer's memory is not registered with verbs device %s", ep->dev->name);
+    if (rma->key > UINT32_MAX)
+        return hd_error(-EPROTO, "the peer named memory by an impossible key");
+    if (ep->reads + ep->writes >= VERBS_RMA_MAX || (read && ep->reads >= ep->reads_max))
+        return -EAGAIN;
+    struct ibv_sge sge = {.addr = (uintptr_t)(rma->buf->base + rma->offset),
+                          .length = (uint32_t)rma->length,
+                          .lkey = hd_verbs_key_of(ep->dev, rma->buf)};
+    struct ibv_send_wr wr = {.sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = read ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
+                             .send_flags = IBV_SEND_SIGNALED,
+                             .wr.rdma = {.remote_addr = rma->address, .rkey = (uint32_t)rma->key}};
+    int err = post(ep, &wr, (struct verbs_tx){.kind = read ? VERBS_TX_READ : VERBS_TX_WRITE, .cookie = rma->cookie});
+    if (err)
+        return err;
+    ep->silent = 0; /* this one is reported, so those before it are too */
+    ep->silent_bytes = 0;
+    ep->reads += read;
+    ep->writes += !read;
+    return 0;
+}
+
+static int verbs_get(struct hd_ep *base, const struct hd_rma *rma)
+{
+    return access_memory(of(base), rma, true);
+}
+
+static int verbs_put(struct hd_ep *base, const struct hd_rma *rma)
+{
+    return access_memory(of(base), rma, false);
+}
+
+/* ---- waiting ---- */
+
+/* Whether progress() has something to do even if the queue is empty. */
+static inline bool known_pending(const struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->wc_ready, memory_order_acquire) ||
+           (over(ep) && !atomic_load_explicit(&ep->held, memory_order_relaxed));
+}
+
+static bool verbs_pending(struct hd_ep *base)
+{
+    struct verbs_ep *ep = of(base);
+    if (known_pending(ep))
+        return true;
+    if (!hd_trylock(&ep->cq_lock)) /* somebody else looks */
+        return false;
+    /* Acquired once more: completions may have been found and finished since, and finishing is not under this lock. */
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0)
+        poll_queue(ep);
+    bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+    if (!found)
+        repost(ep);
+    hd_unlock(&ep->cq_lock);
+    return found;
+}
+
+/* verbs_pending() for a thread that has armed the queue and is about to sleep. It waits for the queue's lock: another
+ * thread that holds it may have looked before the queue was armed, and will not look again. */
+static bool pending_once_armed(struct verbs_ep *ep)
+{
+    if (known_pending(ep))
+        return true;
+    seize_queue(ep);
+    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0)
+        poll_queue(ep);
+    bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+    if (!found)
+        repost(ep);
+    hd_unlock(&ep->cq_lock);
+    return found;
+}
+
+/* Whoever does nothing but look keeps the queue's lock from one look to the next, unless somebody else wants it. */
+static bool verbs_look(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
+{
+    struct verbs_ep *ep = of(base);
+    bool found = false, mine = false;
+    for (unsigned i = 0; i <= times; i++) {
+        bool wanted = atomic_load_explicit(&ep->cq_wanted, memory_order_relaxed) != 0;
+        if (mine && wanted)
+            hd_unlock(&ep->cq_lock);
+        mine = !wanted && (mine || hd_trylock(&ep->cq_lock));
+        found = known_pending(ep) || atomic_load_explicit(word, memory_order_relaxed) != seen;
+        if (found)
+            break;
+        if (!mine) {
+            hd_cpu_relax();
+            continue;
+        }
+        poll_queue(ep);
+        found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
+        if (found)
+            break;
+        repost(ep);
+    }
+    if (mine)
+        hd_unlock(&ep->cq_lock);
+    return found;
+}
+
+/* Whether memory is short: nothing that arrives will say when that is over. */
+static bool starved(struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->held, memory_order_relaxed) ||
+           atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed);
+}
+
+/* What is taken must be acknowledged, or the queue cannot be destroyed. */
+void hd_verbs_take_cq_events(struct verbs_ep *ep, bool all)
+{
+    struct ibv_cq *cq;
+    void *context;
+    unsigned count = 0;
+    while (ep->dev->api->get_cq_event(ep->channel, &cq, &context) == 0) {
+        count++;
+        if (!all)
+            break;
+    }
+    if (count)
+        ep->dev->api->ack_cq_events(ep->cq, count);
+}
+
+static void verbs_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)
+{
+    struct verbs_ep *ep = of(base);
+    struct pollfd fds[2] = {{.fd = ep->wake_fd, .events = POLLIN}, {.fd = ep->channel->fd, .events = POLLIN}};
+    if (starved(ep) && (timeout == HD_FOREVER || timeout > SHORTAGE_NAP))
+        timeout = SHORTAGE_NAP;
+    struct timespec ts = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
+    if (ibv_req_notify_cq(ep->cq, 0) || pending_once_armed(ep) || atomic_load(word) != seen)
+        return;
+    if (ppoll(fds, 2, timeout == HD_FOREVER ? NULL : &ts, NULL) <= 0)
+        return;
+    uint64_t count;
+    if ((fds[0].revents & POLLIN) && read(ep->wake_fd, &count, sizeof(count)) < 0) {
+        /* nobody else reads it, but a wake too many does no harm */
+    }
+    if (fds[1].revents & POLLIN)
+        hd_verbs_take_cq_events(ep, false);
+}
+
+static void verbs_wake(struct hd_ep *base)
+{
+    uint64_t one = 1;
+    if (write(of(base)->wake_fd, &one, sizeof(one)) < 0) {
+        /* full: it is readable anyway */
+    }
+}
+
+/* The channel is in the endpoint's own epoll set, switched on while armed: so a communication thread that sleeps on
+ * that is not woken for what a caller in wait() is about to take, and cannot take its event away. */
+static void listen_to_channel(struct verbs_ep *ep, bool on)
+{
+    struct epoll_event event = {.events = on ? EPOLLIN : 0};
+    epoll_ctl(ep->epoll_fd, EPOLL_CTL_MOD, ep->channel->fd, &event);
+    ep->armed = on;
+}
+
+static void verbs_disarm(struct hd_ep *base)
+{
+    struct verbs_ep *ep = of(base);
+    if (!ep->armed)
+        return;
+    listen_to_channel(ep, false);
+    hd_verbs_take_cq_events(ep, true);
+}
+
+static bool verbs_arm(struct hd_ep *base)
+{
+    struct verbs_ep *ep = of(base);
+    if (starved(ep))
+        return false;
+    hd_verbs_pool_take_back(ep->dev, &ep->lent); /* nobody polls: the next message may be long in coming */
+    if (!ep->armed)
+        listen_to_channel(ep, true);
+    if (ibv_req_notify_cq(ep->cq, 0) == 0 && !pending_once_armed(ep))
+        return true;
+    verbs_disarm(base);
+    return false;
+}
+
+static int verbs_event_fd(struct hd_ep *base)
+{
+    return of(base)->epoll_fd;
+}
+
+const struct hd_transport_ops hd_verbs_ops = {
+    .size = sizeof(struct hd_transport_ops),
+    .name = "verbs",
+    .probe = hd_verbs_probe,
+    .device_open = hd_verbs_open,
+    .device_close = hd_verbs_close,
+    .hardware = hd_verbs_hardware,
+    .slab_add = hd_verbs_slab_add,
+    .slab_remove = hd_verbs_slab_remove,
+    .describe = hd_verbs_describe,
+    .reachable = hd_verbs_reachable,
+    .cost = hd_verbs_cost,
+    .ep_create = hd_verbs_create,
+    .offer = hd_verbs_offer,
+    .answer = hd_verbs_answer,
+    .reply = hd_verbs_offer,
+    .learn = hd_verbs_learn,
+    .finish = hd_verbs_finish,
+    .locate = verbs_locate,
+    .send = verbs_send,
+    .get = verbs_get,
+    .put = verbs_put,
+    .progress = verbs_progress,
+    .pending = verbs_pending,
+    .look = verbs_look,
+    .wait = verbs_wait,
+    .wake = verbs_wake,
+    .arm = verbs_arm,
+    .disarm = verbs_disarm,
+    .event_fd = verbs_event_fd,
+    .close = hd_verbs_ep_close,
+    .retire = hd_verbs_retire,
+    .quiet = hd_verbs_quiet,
+    .destroy = hd_verbs_destroy,
+};

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef HD_VERBS_H
+#define HD_VERBS_H
+
+/*
+ * The verbs transport: reliable connections over InfiniBand and RoCE.
+ *
+ *   verbs_load.c      libibverbs, loaded at run time
+ *   verbs_device.c    device, port and GID; registration; what a peer must know; asynchronous events
+ *   verbs_receive.c   the shared receive queue and its buffers
+ *   verbs_connect.c   endpoints: set-up and end
+ *   verbs_frame.h     what a frame looks like on the wire
+ *   verbs.c           traffic and waiting
+ *
+ * An endpoint is a queue pair with a completion queue of its own. One completion queue for all would cost fewer
+ * kernel objects, but completions would have to be handed over between links whose locks are not held, and a thread
+ * that waits for one link could not sleep on it alone. It also confines a peer that overruns its credits: the queue
+ * that overflows is that link's.
+ *
+ * Locks: the link's; then the device's; then the arena's. ep->cq_lock is held for polls only.
+ */
+
+#include <infiniband/verbs.h>
+
+#include "base/lock.h"
+#include "transport/transport.h"
+#include "transport/verbs/frame.h"
+
+/* verbs.h turns these into inline functions that need newer symbols than we ask for. */
+#undef ibv_reg_mr
+#undef ibv_query_port
+
+/* What we call of the library; the calls that matter for speed go through tables of the context and need no symbol. */
+struct verbs_api {
+    struct ibv_device **(*get_device_list)(int *count);
+    void (*free_device_list)(struct ibv_device **list);
+    struct ibv_context *(*open_device)(struct ibv_device *device);
+    int (*close_device)(struct ibv_context *context);
+    int (*query_device)(struct ibv_context *context, struct ibv_device_attr *attr);
+    int (*query_port)(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+    int (*query_gid)(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
+    struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
+    int (*dealloc_pd)(struct ibv_pd *pd);
+    struct ibv_mr *(*reg_mr)(struct ibv_pd *pd, void *address, size_t length, int access);
+    int (*dereg_mr)(struct ibv_mr *mr);
+    struct ibv_comp_channel *(*create_comp_channel)(struct ibv_context *context);
+    int (*destroy_comp_channel)(struct ibv_comp_channel *channel);
+    struct ibv_cq *(*create_cq)(struct ibv_context *context, int depth, void *arg, struct ibv_comp_channel *channel,
+                                int vector);
+    int (*destroy_cq)(struct ibv_cq *cq);
+    int (*get_cq_event)(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **arg);
+    void (*ack_cq_events)(struct ibv_cq *cq, unsigned count);
+    struct ibv_srq *(*create_srq)(struct ibv_pd *pd, struct ibv_srq_init_attr *attr);
+    int (*destroy_srq)(struct ibv_srq *srq);
+    struct ibv_qp *(*create_qp)(struct ibv_pd *pd, struct ibv_qp_init_attr *attr);
+    int (*modify_qp)(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask);
+    int (*destroy_qp)(struct ibv_qp *qp);
+    int (*get_async_event)(struct ibv_context *context, struct ibv_async_event *event);
+    void (*ack_async_event)(struct ibv_async_event *event);
+    const char *(*wc_status_str)(enum ibv_wc_status status);
+    const char *(*event_type_str)(enum ibv_event_type type);
+};
+
+/* The library's functions, or NULL with hd_last_error() set. */
+const struct verbs_api *hd_verbs_load(void);
+
+/* How two ports can talk to each other; goes over the wire. */
+enum verbs_network { VERBS_INFINIBAND = 1, VERBS_ROCE_V1, VERBS_ROCE_V2 };
+
+/* A GID in the order of the network's bytes. */
+struct verbs_gid {
+    uint8_t bytes[16];
+};
+
+struct verbs_pool;
+
+/* What a port was like when somebody asked. */
+struct verbs_port {
+    struct ibv_port_attr attr;
+    enum verbs_network network;
+    struct verbs_gid gid;
+    int gid_index;
+};
+
+struct verbs_device {
+    struct hd_device *device;
+    const struct verbs_api *api;
+    struct ibv_context *context;
+    struct ibv_pd *pd;
+    char name[IBV_SYSFS_NAME_MAX];
+    uint8_t port;
+    struct ibv_device_attr attr;
+    size_t frame_max; /* of the receive buffers */
+    pthread_mutex_t lock;
+    struct verbs_port now; /* as of the last hd_verbs_look_at_port() that found it usable; under `lock` */
+    struct hd_list eps;
+    struct verbs_pool *pool; /* for new endpoints */
+    pthread_t watcher;
+    int stop_fd, always_fd; /* always_fd can always be read */
+    bool watched;
+    atomic_bool told; /* that a slab could not be registered */
+};
+
+const char *hd_verbs_probe(void);
+int hd_verbs_open(struct hd_device *device);
+void hd_verbs_close(struct hd_device *device);
+int hd_verbs_slab_add(struct hd_device *device, struct hd_slab *slab);
+void hd_verbs_slab_remove(struct hd_device *device, struct hd_slab *slab);
+size_t hd_verbs_describe(struct hd_device *device, uint8_t *blob);
+const char *hd_verbs_reachable(struct hd_device *device, const uint8_t *blob, size_t length);
+const char *hd_verbs_hardware(struct hd_device *device);
+
+/* Asks the device again for its port's state and GID, which may have changed. Without the device's lock. */
+int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port);
+
+/* Registers memory. @return NULL with hd_last_error() set. */
+struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access);
+
+/* Whether the device can reach a buffer, and by what key. */
+static inline bool hd_verbs_reaches(const struct verbs_device *dev, const hd_buf *buf)
+{
+    return buf->slab->device[dev->device->index].registered;
+}
+static inline uint32_t hd_verbs_key_of(const struct verbs_device *dev, const hd_buf *buf)
+{
+    return ((struct ibv_mr *)buf->slab->device[dev->device->index].handle)->lkey;
+}
+
+/* ---- receiving ---- */
+
+struct verbs_rx {
+    hd_buf *buf;
+    char *at;           /* where in it frames arrive */
+    struct ibv_mr *own; /* if the buffer's slab is not registered */
+    uint32_t lkey;
+};
+
+/* A shared receive queue. What is sent to any endpoint that uses it lands in its buffers. */
+struct verbs_pool {
+    struct ibv_srq *srq;
+    struct verbs_rx *entries;
+    uint32_t room, posted, wanted; /* wanted: what the credits of all users allow */
+    unsigned users, suspects;      /* suspects: buffers that may have gone down with a queue pair */
+    atomic_bool shortage;
+};
+
+/* Lets an endpoint of ours use the pool, with buffers for `frames` more. */
+int hd_verbs_pool_join(struct verbs_device *dev, uint32_t frames, struct verbs_pool **pool);
+/* `clean`: nothing can have been lost. The queue pair must be gone. */
+void hd_verbs_pool_leave(struct verbs_device *dev, struct verbs_pool *pool, uint32_t frames, bool clean);
+/* Takes up to what is wanted. */
+void hd_verbs_pool_fill(struct verbs_device *dev, struct verbs_pool *pool);
+/* Gives an entry to the device again. */
+int hd_verbs_pool_post(struct verbs_device *dev, struct verbs_pool *pool, uint32_t index);
+/* A buffer to put in the place of one that is handed up. */
+hd_buf *hd_verbs_pool_spare(struct verbs_device *dev);
+/* A first buffer to lend. */
+hd_buf *hd_verbs_pool_lend_first(struct verbs_device *dev, hd_buf **lent);
+/* The buffer that a link lent to the program, if it has come back (a new one the first time): a buffer to put in the
+ * place of the next. It counts as waiting for frames all the time. */
+static inline hd_buf *hd_verbs_pool_lend(struct verbs_device *dev, hd_buf **lent)
+{
+    if (!*lent)
+        return hd_verbs_pool_lend_first(dev, lent);
+    /* Nobody else can take a reference if there is only ours. */
+    return atomic_load_explicit(&(*lent)->refs, memory_order_acquire) == 1 ? *lent : NULL;
+}
+/* After upcall: if the entry's buffer was kept, changes places with `*lent`. */
+static inline void hd_verbs_pool_lent(struct verbs_device *dev, struct verbs_rx *rx, hd_buf **lent)
+{
+    hd_buf *back = *lent, *away = rx->buf;
+    if (atomic_load_explicit(&away->refs, memory_order_acquire) == 1) /* nobody kept it */
+        return;
+    rx->at = back->base + (rx->at - away->base); /* both are of one size */
+    rx->lkey = hd_verbs_key_of(dev, back);
+    rx->buf = back;
+    *lent = away;
+}
+/* Gives it up until the next message that asks for one, unless the program still has it. */
+void hd_verbs_pool_take_back(struct verbs_device *dev, hd_buf **lent);
+/* With the link: the program may still have it. */
+void hd_verbs_pool_unlend(struct verbs_device *dev, hd_buf **lent);
+/* After upcall: puts `spare` in the entry's place if the buffer was kept, else frees `spare`. */
+void hd_verbs_pool_handed(struct verbs_device *dev, struct verbs_rx *rx, hd_buf *spare);
+
+/* ---- endpoints ---- */
+
+#define VERBS_RX_TAG  (1ULL << 63) /* in a work request's id: a receive; the rest is the index */
+#define VERBS_BATCH   16
+#define VERBS_RMA_MAX 64
+#define VERBS_BYE     0xfe /* frame type: the sender closed the link */
+
+enum verbs_tx_kind { VERBS_TX_FRAME, VERBS_TX_READ, VERBS_TX_WRITE, VERBS_TX_BYE };
+
+struct verbs_tx {
+    enum verbs_tx_kind kind;
+    uint64_t ring_end; /* the ring is free up to here when this is done */
+    uint64_t cookie;
+    hd_buf *buf; /* a reference to what a frame is sent from, NULL for the ring */
+};
+
+/* A frame for which there was no memory; a copy, so that the receive buffers stay in turn for other links. */
+struct verbs_held {
+    struct verbs_held *next;
+    struct hd_frame frame;
+    unsigned char payload[];
+};
+
+/* What the ends tell each other; little endian. */
+struct verbs_address {
+    uint8_t version, network, mtu, responder; /* responder: reads accepted at a time */
+    uint32_t qp, psn;
+    uint16_t lid;
+    uint16_t caps; /* HD_CAP_*: what this end allows and can do; both must agree */
+    struct verbs_gid gid;
+};
+
+struct verbs_ep {
+    struct hd_ep base;
+    struct verbs_device *dev;
+    struct verbs_pool *pool;
+    struct hd_list node; /* dev->eps */
+    struct hd_limits mine, peers;
+    struct ibv_comp_channel *channel;
+    struct ibv_cq *cq;
+    struct ibv_qp *qp;
+    struct verbs_port port; /* as of the set-up: others look at the port meanwhile */
+    uint32_t psn;
+    uint8_t responder;
+    struct verbs_address peer;
+    bool local_only; /* as of the set-up: this peer gets no key */
+    bool connected, closed, said_bye, bye_done;
+    int64_t linger;
+    int64_t flushed_by; /* the queue pair is in the error state and may be destroyed then; 0: it is not */
+
+    /* sending: work requests are numbered; their completions come in order */
+    char *ring;
+    struct ibv_mr *ring_mr;
+    size_t ring_size;
+    uint64_t ring_head, ring_tail;
+    struct verbs_tx *tx;
+    uint32_t tx_depth, frames_max, reads_max;
+    uint64_t tx_mask; /* sizes of ring and tx are powers of two: dividing costs more than all the rest */
+    uint64_t tx_posted, tx_done;
+    uint32_t frames, reads, writes; /* under way */
+    struct verbs_framing framing;
+    uint32_t silent, report_every; /* frames since the last one that will be reported; at most so many */
+    size_t silent_bytes;
+    uint32_t inline_max;
+    size_t zcopy_min; /* least payload that is sent from its own buffer */
+
+    /* completions that were taken from the queue */
+    struct hd_lock cq_lock;
+    _Atomic unsigned cq_wanted; /* threads that wait for cq_lock: who keeps it while looking lets them have it */
+    struct ibv_wc wcs[VERBS_BATCH];
+    unsigned wc_next;
+    atomic_bool wc_full; /* the last poll found as much as it could take */
+    _Atomic unsigned wc_ready;
+
+    _Atomic uint32_t repost; /* 1 + entry of the pool that the last arrival used, to be posted when there is time */
+
+    hd_buf *lent; /* what the program has, or had, of the receive buffers: hd_verbs_pool_lend() */
+    struct verbs_held *held_first, **held_last;
+    uint32_t held_count;
+    _Atomic uint32_t held; /* held_count for those without the lock */
+
+    atomic_bool failed, peer_closed;
+    char failure[256];
+    _Atomic int event; /* 1 + enum ibv_event_type of an event that ends the endpoint */
+    atomic_bool last_wqe;
+
+    int epoll_fd, wake_fd;
+    bool armed;
+};
+
+size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
+int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params, struct hd_ep **ep);
+int hd_verbs_offer(struct hd_ep *ep, uint8_t *address, uint16_t *length);
+int hd_verbs_answer(struct hd_ep *ep, const uint8_t *address, size_t length, int64_t deadline);
+int hd_verbs_learn(struct hd_ep *ep, const uint8_t *address, size_t length);
+int hd_verbs_finish(struct hd_ep *ep, int64_t deadline);
+void hd_verbs_ep_close(struct hd_ep *ep);
+void hd_verbs_retire(struct hd_ep *ep);
+bool hd_verbs_quiet(struct hd_ep *ep);
+void hd_verbs_destroy(struct hd_ep *ep);
+
+/* Traffic, for the end of an endpoint. */
+int hd_verbs_post_bye(struct verbs_ep *ep);
+/* Gives the pool what the endpoint still has of it. */
+void hd_verbs_repost(struct verbs_ep *ep);
+/* Takes completions without telling anyone. */
+void hd_verbs_discard(struct verbs_ep *ep);
+void hd_verbs_take_cq_events(struct verbs_ep *ep, bool all);
+
+#endif
