@@ -52,6 +52,29 @@ static void the_file_describes_itself(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+static void links_have_slots_while_they_are_up(void **state)
+{
+    (void)state;
+    struct hd_stats stats;
+    char why[200];
+    assert_ok(hd_stats_open(&stats, "", "engine", 2, why, sizeof(why)));
+    struct hd_link_counters *a = hd_stats_link(&stats, "a", "shm"), *b = hd_stats_link(&stats, "b", "verbs");
+    assert_string_equal(b->peer, "b");
+    assert_string_equal(b->transport, "verbs");
+    assert_int_equal(a->number, 1);
+    assert_int_equal(b->number, 2);
+    hd_peer_count(a, bytes_sent, 5);
+    assert_null(hd_stats_link(&stats, "c", "shm"));
+    hd_stats_link_end(a);
+    hd_stats_link_end(NULL);
+    struct hd_link_counters *c = hd_stats_link(&stats, "c", "self");
+    assert_ptr_equal(c, a);
+    assert_string_equal(c->peer, "c");
+    assert_int_equal(c->number, 3);
+    assert_int_equal(c->bytes_sent, 0);
+    hd_stats_close(&stats);
+}
+
 /* In another PID namespace the owner's number is nobody's, or somebody else's. */
 static void the_file_of_another_pid_namespace_stays(void **state)
 {
@@ -115,6 +138,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_describes_itself),
+        cmocka_unit_test(links_have_slots_while_they_are_up),
         cmocka_unit_test(the_file_of_another_pid_namespace_stays),
         cmocka_unit_test(without_a_place_counting_goes_on),
         cmocka_unit_test(counters_can_be_listed),

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -105,6 +106,16 @@ class Stat(WithFolder):
                 self.assertRegex(out, rf"\Aengine hd-perf, process {perf.pid}\n")
                 out, _ = run("howdah-stat", "--all", HOWDAH_STATS_DIR=str(self.folder))
                 self.assertEqual(out.count("engine hd-perf"), 2)
+                while True:  # what a link does is there within a second
+                    out, _ = run("howdah-stat", str(perf.pid), "--links", HOWDAH_STATS_DIR=str(self.folder))
+                    if re.search(r"frames\.sent +[1-9]", out):
+                        break
+                    self.assertIsNone(perf.poll())
+                    time.sleep(0.05)
+                self.assertRegex(out, rf"\Aengine hd-perf, process {perf.pid}\nlink to .*hd-perf.* over (shm|verbs|udapl)\n"
+                                      r"  number +1\n  credits\.now +\d+\n  credits\.limit +[1-9]")
+                self.assertRegex(out, r"  stalls\.credits +\d+\n  stalls\.window +\d+\n")
+                self.assertNotIn("links.opened", out)
             finally:
                 os.killpg(perf.pid, signal.SIGKILL)
 
@@ -133,6 +144,10 @@ class Stat(WithFolder):
     def test_a_file_in_another_folder_is_found(self):
         out = self.of_a_running_engine(str(self.folder), "/nonexistent")
         self.assertRegex(out, r"\Aengine hd-perf, process \d+\n  links")
+
+    def test_it_takes_processes_or_all(self):
+        for wrong in ([], ["--all", "1"], ["--links"], ["--nonsense"]):
+            self.assertIn("usage:", run("howdah-stat", *wrong, status=2)[1])
 
     def test_a_process_without_an_engine_is_told_from_none(self):
         own = str(os.getpid())

@@ -11,6 +11,8 @@
  *   char names[counters][32], then char peer_names[peer_counters][32]
  *   uint64_t values[counters]
  *   peer_slots times: char peer[80], then uint64_t values[peer_counters]
+ *   char link_names[link_counters][32]
+ *   link_slots times: char peer[80], char transport[16], then uint64_t values[link_counters]
  *
  * The engine holds a lock (flock) on its file: a file that nobody has locked is of a process that was killed, and goes
  * when the next engine starts.
@@ -20,6 +22,10 @@
  *
  * The header's offsets say where each part begins. A slot whose peer name is empty is free; the last slot sums up the
  * peers that found no free one. Counters only grow, except those whose name ends in ".now".
+ *
+ * A link that is up has a slot of its own while there are free ones; there are as many as for peers. Its first value is
+ * the link's number, which is written last when the slot is taken, and is 0 again before it is given back: a reader
+ * that sees the same number before and after has read one link. Values follow within a second.
  *
  * Frames, bytes and eager messages are counted by each link for itself and reach the file within a second, or when the
  * link ends; a few freed buffers (one of each size, 48 KB at most) may stay in memory.used.now as long. What the
@@ -31,9 +37,10 @@
 extern "C" {
 #endif
 
-#define HD_STATS_MAGIC 0x31545354534448ULL /* "HDSTST1" */
-#define HD_STATS_NAME  32
-#define HD_STATS_PEER  80
+#define HD_STATS_MAGIC     0x31545354534448ULL /* "HDSTST1" */
+#define HD_STATS_NAME      32
+#define HD_STATS_PEER      80
+#define HD_STATS_TRANSPORT 16
 /** Name of the memfd. */
 #define HD_STATS_ANONYMOUS "howdah-stats"
 
@@ -52,6 +59,13 @@ struct hd_stats_header {
     uint32_t peer_stride;
     char engine[64];
     char why[192]; /**< why there is no file, "" if there is one */
+    /* Since 0.1 with `howdah stat --links`: only where header_size covers them. */
+    uint32_t link_counters;
+    uint32_t link_slots;
+    uint32_t link_names_offset;
+    uint32_t links_offset;
+    uint32_t link_stride;
+    uint32_t unused;
 };
 
 /** Reads one of this engine's counters by name. @return -ENOENT if there is none of that name. */

@@ -106,6 +106,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     link->idle_since = link->last_poll = hd_now();
     link->counters = hd_stats_peer(engine->stats, link->peer);
     link->by_transport = hd_stats_transport(engine->stats, hd_link_transport(link));
+    link->shown = hd_stats_link(engine->stats, link->peer, hd_link_transport(link));
     hd_arena_warm(engine->arena, true);
     hd_count(engine->stats, links_now, 1);
     hd_count(engine->stats, links_opened, 1);
@@ -185,6 +186,8 @@ static void tear_down(struct hd_link *link)
     if (atomic_load(&link->poller_asleep))
         link->ep->ops->wake(link->ep);
     hd_link_publish(link);
+    hd_stats_link_end(link->shown);
+    link->shown = NULL;
     hd_arena_warm(engine->arena, false);
     hd_link_hurry(link);
 }
@@ -197,8 +200,35 @@ void hd_link_settle(struct hd_link *link)
         tear_down(link);
 }
 
+#define link_show(link, field, value)                                                                                  \
+    atomic_store_explicit(&(link)->shown->field, (uint64_t)(value), memory_order_relaxed)
+
+/* What howdah stat --links shows. */
+static void link_show_state(struct hd_link *link)
+{
+    link_show(link, credits, link->tx_credits);
+    link_show(link, credits_limit, link->peers.credits);
+    link_show(link, owed, link->rx_owed);
+    link_show(link, window, link->peers.window);
+    link_show(link, streams, link->stream_count);
+    link_show(link, transfers, link->rndvs.used);
+    link_show(link, fetches, link->fetches.used);
+    link_show(link, served, link->served_count);
+    link_show(link, credit_stalls, link->stalls.credit_stalls);
+    link_show(link, window_stalls, link->stalls.window_stalls);
+    link_show(link, memory_stalls, link->stalls.memory_stalls);
+    hd_peer_count(link->shown, frames_sent, link->tally.frames_sent);
+    hd_peer_count(link->shown, frames_received, link->tally.frames_received);
+    hd_peer_count(link->shown, bytes_sent, link->tally.bytes_sent);
+    hd_peer_count(link->shown, bytes_received, link->tally.bytes_received);
+    hd_peer_count(link->shown, messages_sent, link->tally.messages_eager + link->tally.messages_large);
+    hd_peer_count(link->shown, messages_received, link->tally.messages_received);
+}
+
 void hd_link_publish(struct hd_link *link)
 {
+    if (link->shown && link->counters)
+        link_show_state(link);
     struct hd_stats *stats = link->engine->stats;
     struct hd_tally t = link->tally;
     if (!link->counters || !(t.frames_sent | t.frames_received | t.bytes_sent | t.bytes_received))
@@ -417,7 +447,7 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     if (err) {
         link->memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
-            hd_count(link->engine->stats, memory_stalls, 1);
+            hd_link_stalled(link, memory_stalls);
         return err;
     }
     link->memory_stalled = false;

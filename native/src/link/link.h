@@ -22,7 +22,7 @@
 #include "base/table.h"
 #include "transport/transport.h"
 
-#define HD_LAST_STREAM  (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
+#define HD_LAST_STREAM (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
 
 enum hd_link_state {
     HD_LINK_UP,
@@ -41,6 +41,14 @@ struct hd_fetch;
 struct hd_link;
 struct hd_msg;
 struct hd_stream;
+
+/* Times that something had to wait. */
+struct hd_stalls {
+    uint64_t credit_stalls, window_stalls, memory_stalls;
+};
+
+/* Counts one of hd_stalls, for the link and for the engine. Under the link's lock. */
+#define hd_link_stalled(link, kind) (hd_count((link)->engine->stats, kind, 1), (void)(link)->stalls.kind++)
 
 /* The layers above the link, as the link knows them. Called under the link's lock. */
 struct hd_link_hooks {
@@ -95,6 +103,8 @@ struct hd_link {
     size_t eager_max;
     struct hd_peer_counters *counters;
     struct hd_transport_counters *by_transport;
+    struct hd_link_counters *shown; /* while it is up; NULL: no slot was free */
+    struct hd_stalls stalls;
     struct hd_tally tally;
 
     /* frames */

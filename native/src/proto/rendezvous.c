@@ -336,7 +336,7 @@ void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
     int err = rndv->buf ? 0 : take_memory(rndv, link);
     hd_list_remove(&rndv->node);
     if (err == -ENOBUFS || err == -ENOMEM) {
-        hd_count(link->engine->stats, memory_stalls, 1);
+        hd_link_stalled(link, memory_stalls);
         hd_list_add_tail(&link->memory_wait, &rndv->node);
         hd_link_hurry(link);
         return;

@@ -24,8 +24,15 @@ static const char peer_counter_names[][HD_STATS_NAME] = {
 #include "stats/counters.def"
 };
 
+static const char link_counter_names[][HD_STATS_NAME] = {
+#define HD_LINK_COUNTER(field, name) name,
+#include "stats/counters.def"
+};
+
 _Static_assert(sizeof(struct hd_counters) == HD_COUNT(counter_names) * 8, "one word per counter");
 _Static_assert(sizeof(struct hd_peer_counters) == HD_STATS_PEER + HD_COUNT(peer_counter_names) * 8, "likewise");
+_Static_assert(sizeof(struct hd_link_counters) == HD_STATS_PEER + HD_STATS_TRANSPORT + HD_COUNT(link_counter_names) * 8,
+               "likewise");
 
 /* Field 22 of /proc/PID/stat; 0 if there is no such process. */
 static uint64_t process_start(long pid)
@@ -116,8 +123,10 @@ static void describe(struct hd_stats *stats, const struct hd_stats_header *layou
     *header = *layout;
     memcpy((char *)stats->map + layout->names_offset, counter_names, sizeof(counter_names));
     memcpy((char *)stats->map + layout->peer_names_offset, peer_counter_names, sizeof(peer_counter_names));
+    memcpy((char *)stats->map + layout->link_names_offset, link_counter_names, sizeof(link_counter_names));
     stats->now = (void *)((char *)stats->map + layout->values_offset);
     stats->peers = (void *)((char *)stats->map + layout->peers_offset);
+    stats->links = (void *)((char *)stats->map + layout->links_offset);
     atomic_thread_fence(memory_order_release);
     header->magic = HD_STATS_MAGIC;
 }
@@ -141,17 +150,23 @@ int hd_stats_open(struct hd_stats *stats, const char *dir, const char *engine, u
                                 .counters = HD_COUNT(counter_names),
                                 .peer_counters = HD_COUNT(peer_counter_names),
                                 .peer_slots = peers,
-                                .peer_stride = sizeof(struct hd_peer_counters)};
+                                .peer_stride = sizeof(struct hd_peer_counters),
+                                .link_counters = HD_COUNT(link_counter_names),
+                                .link_slots = peers,
+                                .link_stride = sizeof(struct hd_link_counters)};
     h.names_offset = (uint32_t)hd_align(sizeof(h), 64);
     h.peer_names_offset = h.names_offset + (uint32_t)sizeof(counter_names);
     h.values_offset = (uint32_t)hd_align(h.peer_names_offset + sizeof(peer_counter_names), HD_CACHE_LINE);
     h.peers_offset = (uint32_t)hd_align(h.values_offset + sizeof(struct hd_counters), HD_CACHE_LINE);
+    size_t peers_end = h.peers_offset + (size_t)peers * sizeof(struct hd_peer_counters);
+    h.link_names_offset = (uint32_t)hd_align(peers_end, 64);
+    h.links_offset = (uint32_t)hd_align(h.link_names_offset + sizeof(link_counter_names), HD_CACHE_LINE);
     snprintf(h.engine, sizeof(h.engine), "%s", engine);
 
     memset(stats, 0, sizeof(*stats));
     pthread_mutex_init(&stats->lock, NULL);
     stats->peer_slots = peers;
-    stats->map_size = h.peers_offset + (size_t)peers * sizeof(struct hd_peer_counters);
+    stats->map_size = h.links_offset + (size_t)peers * sizeof(struct hd_link_counters);
     why[0] = '\0';
     int fd = -1;
     if (dir[0]) {
@@ -203,6 +218,28 @@ struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer)
         snprintf(slot->peer, HD_STATS_PEER, "%s", slot == last ? "(others)" : peer);
     pthread_mutex_unlock(&stats->lock);
     return slot;
+}
+
+struct hd_link_counters *hd_stats_link(struct hd_stats *stats, const char *peer, const char *transport)
+{
+    pthread_mutex_lock(&stats->lock);
+    struct hd_link_counters *slot = stats->links, *end = slot + stats->peer_slots;
+    while (slot < end && atomic_load_explicit(&slot->number, memory_order_acquire))
+        slot++;
+    if (slot < end) {
+        memset((char *)slot, 0, sizeof(*slot));
+        snprintf(slot->peer, sizeof(slot->peer), "%s", peer);
+        snprintf(slot->transport, sizeof(slot->transport), "%s", transport);
+        atomic_store_explicit(&slot->number, ++stats->link_number, memory_order_release);
+    }
+    pthread_mutex_unlock(&stats->lock);
+    return slot < end ? slot : NULL;
+}
+
+void hd_stats_link_end(struct hd_link_counters *link)
+{
+    if (link)
+        atomic_store_explicit(&link->number, 0, memory_order_release);
 }
 
 struct hd_transport_counters *hd_stats_transport(struct hd_stats *stats, const char *transport)

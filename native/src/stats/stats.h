@@ -25,11 +25,19 @@ struct hd_peer_counters {
 #include "stats/counters.def"
 };
 
+#define HD_LINK_COUNTER(field, name) _Atomic uint64_t field;
+struct hd_link_counters {
+    char peer[HD_STATS_PEER], transport[HD_STATS_TRANSPORT];
+#include "stats/counters.def"
+};
+
 struct hd_stats {
     struct hd_counters *now;
     struct hd_peer_counters *peers;
-    unsigned peer_slots;
-    pthread_mutex_t lock; /* naming of peer slots */
+    struct hd_link_counters *links;
+    unsigned peer_slots;  /* and slots for links */
+    pthread_mutex_t lock; /* naming of peer slots, taking of link slots */
+    uint64_t link_number; /* the last one */
     void *map;
     size_t map_size;
     int fd; /* of the file, with the lock that says that its owner lives; -1 for none */
@@ -48,6 +56,11 @@ void hd_stats_close(struct hd_stats *stats);
 
 /* The slot of a peer, for as long as the engine lives. */
 struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer);
+
+/* A slot for a link that is up, or NULL: all are taken. */
+struct hd_link_counters *hd_stats_link(struct hd_stats *stats, const char *peer, const char *transport);
+/* Gives it back; NULL: nothing to do. */
+void hd_stats_link_end(struct hd_link_counters *link);
 
 /* The share of a transport, for as long as the engine lives. */
 struct hd_transport_counters *hd_stats_transport(struct hd_stats *stats, const char *transport);

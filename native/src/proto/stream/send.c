@@ -67,8 +67,10 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, struc
         return 0;
     if (ready < 0)
         return ready;
-    hd_count(stream->link->engine->stats, credit_stalls, stream->tx_window > 0);
-    hd_count(stream->link->engine->stats, window_stalls, stream->tx_window <= 0);
+    if (stream->tx_window > 0)
+        hd_link_stalled(stream->link, credit_stalls);
+    else
+        hd_link_stalled(stream->link, window_stalls);
     stream->senders++;
     int err = hd_wait(stream->link, &stream->waiter, wait_sendable, &s, patience);
     stream->senders--;
@@ -209,7 +211,7 @@ static int await_memory(struct hd_stream *stream, size_t length, struct hd_patie
 {
     struct wanting w = {stream, length, buf};
     hd_link_lock(stream->link);
-    hd_count(stream->link->engine->stats, memory_stalls, 1);
+    hd_link_stalled(stream->link, memory_stalls);
     stream->memory_waiters++;
     stream->senders++;
     int err = hd_wait(stream->link, &stream->waiter, wait_memory, &w, patience);
