@@ -79,6 +79,43 @@ class Perf(unittest.TestCase):
             self.assertGreater(row["ours"], 0)
             self.assertNotIn("reference", row)
 
+    def listening(self):
+        """hd-perf --listen, and its port."""
+        env = {k: v for k, v in os.environ.items() if not k.startswith("HOWDAH_")}
+        server = subprocess.Popen([TOOLS / "hd-perf", "--listen", "0"], env=env, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(server.stdout.close)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        port = int(re.search(r"port (\d+)", server.stdout.readline())[1])
+        return port
+
+    def test_measures_between_hosts(self):
+        port = self.listening()
+        with socket.create_connection(("localhost", port)) as stranger:  # is no client, and does not end the server
+            stranger.sendall(b"GET / HTTP/1.0\r\nHost: nobody.example\r\n\r\n")
+            self.assertEqual(stranger.recv(1), b"")
+        sizes = ["--latency", "64,100k", "--bandwidth", "64k", "--pull", "64k", "--rounds", "1", "--iterations", "20"]
+        for more, transport in ([], "shm"), (["--protocol", "copy", "--transport", "shm"], "shm"):
+            out, _ = run("hd-perf", "--json", "--connect", f"localhost:{port}", *sizes, *more)
+            rows = json.loads(out)
+            self.assertEqual([(row["measure"], row["bytes"]) for row in rows],
+                             [("latency", 64), ("latency", 102400), ("bandwidth", 65536), ("pull", 65536)])
+            for row in rows:
+                self.assertEqual(row["transport"], transport)
+                self.assertEqual(row["reference_name"], "TCP")
+                self.assertGreater(row["ours"], 0)
+            self.assertLessEqual(rows[0]["ours_least"], rows[0]["ours"])
+            self.assertLessEqual(rows[0]["ours"], rows[0]["ours_p90"])
+            self.assertLessEqual(rows[0]["ours_p99"], rows[0]["ours_most"])
+
+    def test_says_why_there_is_no_server(self):
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            where = f"127.0.0.1:{unused.getsockname()[1]}"
+            self.assertIn("refused", run("hd-perf", "--connect", where, status=1)[1])
+        self.assertIn("not HOST:PORT", run("hd-perf", "--connect", "nowhere", status=1)[1])
+        self.assertIn("cannot take", run("hd-perf", "--protocol", "telepathy", status=2)[1])
+
     def test_refuses_variants_that_it_does_not_understand(self):
         for bad in ("nameless", ":chunk.size=64k", 'a"b:'):
             self.assertIn("cannot take", run("hd-perf", "--variant", bad, status=2)[1])

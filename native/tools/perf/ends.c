@@ -15,7 +15,7 @@ struct order { /* client to server, in front of each measurement */
     uint32_t kind;
     uint32_t count;
     uint64_t size;
-    uint32_t which, unused;
+    uint32_t which, protocol; /* enum hd_protocol */
 };
 
 _Noreturn void perf_die(const char *what)
@@ -67,14 +67,14 @@ char *tcp_memory(void)
     return memset(memory, 1, PERF_LARGEST);
 }
 
-void ends_begin(struct ends *e, int guard, bool client)
+void ends_begin(struct ends *e, int guard, const char *server)
 {
     struct hd_connect_result result = {.size = sizeof(result)};
     struct hd_engine_params params = {.size = sizeof(params), .conf = e->conf};
     must(hd_engine_create(&params, &e->engine));
     must(hd_queue_create(e->engine, &e->queue));
-    if (client) {
-        must(hd_connect(e->engine, guard, "127.0.0.1:0", PERF_WAIT, &result));
+    if (server) {
+        must(hd_connect(e->engine, guard, server, PERF_WAIT, &result));
     } else {
         must(hd_engine_listen(e->engine, "perf", e->queue, 0));
         must(hd_accept(e->engine, guard, NULL, 0, PERF_WAIT, &result));
@@ -84,8 +84,9 @@ void ends_begin(struct ends *e, int guard, bool client)
         exit(1);
     }
     e->link = result.link;
-    if (client) {
-        must(hd_stream_open(e->link, "perf", NULL, &e->stream));
+    if (server) {
+        struct hd_stream_params stream = {.size = sizeof(stream), .protocol = e->protocol};
+        must(hd_stream_open(e->link, "perf", &stream, &e->stream));
         must(hd_send(e->stream, "hello", 5, PERF_WAIT));
         return;
     }
@@ -125,7 +126,7 @@ void take_message(struct ends *e, size_t size)
 
 void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size)
 {
-    struct order order = {.kind = kind, .count = count, .size = size, .which = e->which};
+    struct order order = {.kind = kind, .count = count, .size = size, .which = e->which, .protocol = e->protocol};
     tcp_all(e->tcp, &order, sizeof(order), true);
     if (kind != QUIT)
         ends_told(e); /* the server is ready */
@@ -169,9 +170,14 @@ void ends_serve(struct ends *variants, uint32_t count)
     struct order order;
     for (;;) {
         tcp_all(variants->tcp, &order, sizeof(order), false);
-        if (order.kind == QUIT || order.which >= count)
+        if (order.kind >= QUIT || order.which >= count || order.size > PERF_LARGEST)
             return;
         struct ends *e = &variants[order.which];
+        if (order.protocol != e->protocol) {
+            e->protocol = (enum hd_protocol)order.protocol;
+            struct hd_stream_params params = {.size = sizeof(params), .protocol = e->protocol};
+            must(hd_stream_configure(e->stream, &params));
+        }
         hd_buf *bufs[PERF_BUFFERS] = {NULL};
         int needed = order.kind == PULL_ENGINE ? PERF_BUFFERS : order.kind == PING_ENGINE;
         for (int i = 0; i < needed; i++) {

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Measures the engine between two processes of this host, and beside it, in the same run, TCP over loopback and memcpy.
+/* Measures the engine between two processes of this host, and beside it, in the same run, TCP over loopback and memcpy;
+ * or between two hosts, beside TCP.
  * All figures are medians of several rounds that alternate between the candidates; a latency is the median of single
  * round trips. The engine is configured by the environment (HOWDAH_TRANSPORT ...). */
 
 #include "perf.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +19,9 @@
 
 static const char usage[] =
     "usage: hd-perf [--latency SIZES] [--bandwidth SIZES] [--pull SIZES] [--rounds N] [--iterations N]\n"
-    "               [--variant NAME:KEY=VALUE,...]... [--engine-only] [--json]\n"
+    "               [--protocol NAME] [--transport NAME] [--engine-only] [--json]\n"
+    "               [--variant NAME:KEY=VALUE,...]... | [--connect HOST:PORT]\n"
+    "       hd-perf --listen PORT\n"
     "  --latency SIZES    messages to and fro, one at a time; SIZES as 1,64,4k,1m\n"
     "  --bandwidth SIZES  a stream of messages\n"
     "  --pull SIZES       blocks that are fetched, 8 at a time\n"
@@ -28,6 +32,11 @@ static const char usage[] =
     "                     latencies of the engine configured so, in the same two processes and in turn with the "
     "others;\n"
     "                     up to 8; KEY without hadoop.rdma., as in udapl:transport=udapl,eager.threshold=2k\n"
+    "  --protocol NAME    how large messages move, both ways: read, write or copy\n"
+    "  --transport NAME   shm, verbs or udapl: that one, or none\n"
+    "  --listen PORT      serves measurements of other hosts until it is ended; PORT 0: a free one, which is said\n"
+    "  --connect HOST:PORT\n"
+    "                     measures between this host and one where hd-perf listens, beside TCP\n"
     "  --engine-only      without TCP and memcpy beside it\n"
     "  --json             rows as a JSON array; without references a row has none\n";
 
@@ -41,7 +50,9 @@ struct plan {
     int rounds;
     uint32_t iterations;
     bool json, engine_only;
-    struct ends variants[PERF_VARIANTS]; /* one without a name if none is asked for */
+    enum hd_protocol protocol;
+    const char *transport, *connect, *listen; /* NULL: not given */
+    struct ends variants[PERF_VARIANTS];      /* one without a name if none is asked for */
     uint32_t variant_count;
 };
 
@@ -49,7 +60,7 @@ struct plan {
 struct figures {
     const char *name; /* NULL: not measured */
     double value[ROUNDS_MAX];
-    double mean[ROUNDS_MAX], least[ROUNDS_MAX]; /* latencies only */
+    struct trips trips[ROUNDS_MAX]; /* latencies only */
 };
 
 static int by_value(const void *a, const void *b)
@@ -58,10 +69,43 @@ static int by_value(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+/* The median over the rounds of one of the figures of a latency. */
+static double over_rounds(const struct plan *plan, const struct figures *figures, size_t member)
+{
+    double values[ROUNDS_MAX];
+    for (int r = 0; r < plan->rounds; r++)
+        memcpy(&values[r], (const char *)&figures->trips[r] + member, sizeof(double));
+    qsort(values, (size_t)plan->rounds, sizeof(*values), by_value);
+    return values[plan->rounds / 2];
+}
+
+static double least_of_all(const struct plan *plan, const struct figures *figures)
+{
+    double least = figures->trips[0].least;
+    for (int r = 1; r < plan->rounds; r++)
+        least = figures->trips[r].least < least ? figures->trips[r].least : least;
+    return least;
+}
+
+static void print_tail(const struct plan *plan, const struct figures *ours)
+{
+    double p90 = over_rounds(plan, ours, offsetof(struct trips, p90)),
+           p99 = over_rounds(plan, ours, offsetof(struct trips, p99)),
+           p999 = over_rounds(plan, ours, offsetof(struct trips, p999)),
+           most = over_rounds(plan, ours, offsetof(struct trips, most));
+    if (plan->json)
+        printf(", \"ours_mean\": %.3f, \"ours_least\": %.3f, \"ours_p90\": %.3f, \"ours_p99\": %.3f, \"ours_p999\": "
+               "%.3f, \"ours_most\": %.3f",
+               over_rounds(plan, ours, offsetof(struct trips, mean)), least_of_all(plan, ours), p90, p99, p999, most);
+    else
+        printf("   p90 %.2f  p99 %.2f  p99.9 %.2f", p90, p99, p999);
+}
+
 static void print_row(const struct plan *plan, const char *measure, size_t size, struct figures *ours,
-                      struct figures *reference, const char *variant)
+                      struct figures *reference, const struct ends *e)
 {
     static bool more;
+    const char *variant = e->name, *transport = hd_link_transport(e->link);
     int rounds = plan->rounds;
     bool lower = strcmp(measure, "latency") == 0;
     const char *unit = lower ? "us" : "MB/s";
@@ -73,6 +117,8 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
         if (variant)
             printf("%-12s ", variant);
         printf("%-10s %9zu B  %10.2f %-4s  (%.2f .. %.2f)", measure, size, mine, unit, a[0], a[rounds - 1]);
+        if (lower)
+            print_tail(plan, ours);
         if (reference->name)
             printf("   %-12s %10.2f   ratio %.2f", reference->name, theirs, lower ? theirs / mine : mine / theirs);
         putchar('\n');
@@ -81,11 +127,9 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
     printf("%s  {\"measure\": \"%s\", \"case\": \"%zu B\", \"bytes\": %zu, \"unit\": \"%s\", \"better\": \"%s\", "
            "\"runs\": %d, \"ours\": %.3f, \"ours_spread\": [%.3f, %.3f]",
            more ? ",\n" : "", measure, size, size, unit, lower ? "lower" : "higher", rounds, mine, a[0], a[rounds - 1]);
-    if (lower) {
-        qsort(ours->mean, (size_t)rounds, sizeof(double), by_value);
-        qsort(ours->least, (size_t)rounds, sizeof(double), by_value);
-        printf(", \"ours_mean\": %.3f, \"ours_least\": %.3f", ours->mean[rounds / 2], ours->least[0]);
-    }
+    if (lower)
+        print_tail(plan, ours);
+    printf(", \"transport\": \"%s\"", transport);
     if (variant)
         printf(", \"variant\": \"%s\"", variant);
     if (reference->name)
@@ -96,23 +140,26 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
     more = true;
 }
 
+static const char *name_of_tcp(const struct plan *plan)
+{
+    return plan->engine_only ? NULL : plan->connect ? "TCP" : "TCP loopback";
+}
+
 static void measure_latency(struct plan *plan, size_t size)
 {
     uint32_t count = plan->iterations ? plan->iterations : size <= 16384 ? 5000 : 500, n = plan->variant_count;
-    struct figures ours[PERF_VARIANTS], tcp = {.name = plan->engine_only ? NULL : "TCP loopback"};
+    struct figures ours[PERF_VARIANTS], tcp = {.name = name_of_tcp(plan)};
     for (int r = 0; r < plan->rounds; r++) {
         for (uint32_t i = 0; i < n; i++) { /* each time another one begins */
             uint32_t v = (i + (uint32_t)r) % n;
-            struct trips trips = measure_ping(&plan->variants[v], false, size, count);
-            ours[v].value[r] = trips.typical;
-            ours[v].mean[r] = trips.mean;
-            ours[v].least[r] = trips.least;
+            ours[v].trips[r] = measure_ping(&plan->variants[v], false, size, count);
+            ours[v].value[r] = ours[v].trips[r].typical;
         }
         if (tcp.name)
             tcp.value[r] = measure_ping(plan->variants, true, size, count).typical;
     }
     for (uint32_t v = 0; v < n; v++)
-        print_row(plan, "latency", size, &ours[v], &tcp, plan->variants[v].name);
+        print_row(plan, "latency", size, &ours[v], &tcp, &plan->variants[v]);
 }
 
 static void measure_rates(struct ends *e, const struct plan *plan, bool pull)
@@ -121,19 +168,19 @@ static void measure_rates(struct ends *e, const struct plan *plan, bool pull)
     for (int i = 0; i < sizes->count; i++) {
         size_t size = sizes->size[i], fitting = ((size_t)256 << 20) / size;
         uint32_t count = plan->iterations ? plan->iterations : fitting < 20000 ? (uint32_t)fitting : 20000;
-        const char *name = plan->engine_only ? NULL : "memcpy";
-        struct figures ours = {.name = "engine"}, tcp = {.name = name ? "TCP loopback" : NULL}, copy = {.name = name};
+        const char *memcpy_name = plan->engine_only || plan->connect ? NULL : "memcpy";
+        struct figures ours = {.name = "engine"}, tcp = {.name = name_of_tcp(plan)}, copy = {.name = memcpy_name};
         for (int r = 0; r < plan->rounds; r++) {
             ours.value[r] = pull ? measure_pull(e, size, count) : measure_flow(e, false, size, count);
-            if (!name)
-                continue;
-            tcp.value[r] = measure_flow(e, true, size, count);
-            copy.value[r] = measure_copy(e, size, count);
+            if (tcp.name)
+                tcp.value[r] = measure_flow(e, true, size, count);
+            if (copy.name)
+                copy.value[r] = measure_copy(e, size, count);
         }
         struct figures again = ours;
-        print_row(plan, pull ? "pull" : "bandwidth", size, &ours, &tcp, NULL);
-        if (name)
-            print_row(plan, pull ? "pull" : "bandwidth", size, &again, &copy, NULL);
+        print_row(plan, pull ? "pull" : "bandwidth", size, &ours, &tcp, e);
+        if (copy.name)
+            print_row(plan, pull ? "pull" : "bandwidth", size, &again, &copy, e);
     }
 }
 
@@ -223,9 +270,36 @@ static bool complete(struct plan *plan)
         parse_sizes("4k,64k,1m,4m", &plan->bandwidth);
         parse_sizes("64k,1m", &plan->pull);
     }
-    if (!plan->variant_count)
-        plan->variants[plan->variant_count++] = (struct ends){.name = NULL};
+    if (plan->variant_count && (plan->connect || plan->transport)) {
+        fprintf(stderr, "hd-perf: variants are compared within this host, and name their transport\n%s", usage);
+        return false;
+    }
+    if (plan->variant_count == 0) {
+        char option[64];
+        snprintf(option, sizeof(option), "transport=%s", plan->transport ? plan->transport : "");
+        struct ends *e = &plan->variants[plan->variant_count++];
+        e->conf = plan->transport ? configure(option) : NULL;
+        if (plan->transport && !e->conf)
+            return false;
+    }
+    for (uint32_t v = 0; v < plan->variant_count; v++)
+        plan->variants[v].protocol = plan->protocol;
     return true;
+}
+
+static bool parse_protocol(const char *text, struct plan *plan)
+{
+    plan->protocol = strcmp(text, "read") == 0    ? HD_PROTOCOL_READ
+                     : strcmp(text, "write") == 0 ? HD_PROTOCOL_WRITE
+                     : strcmp(text, "copy") == 0  ? HD_PROTOCOL_COPY
+                                                  : HD_PROTOCOL_DEFAULT;
+    return plan->protocol != HD_PROTOCOL_DEFAULT;
+}
+
+static bool parse_text(const char *text, const char **to)
+{
+    *to = text;
+    return text[0] != '\0';
 }
 
 static bool parse(int argc, char **argv, struct plan *plan)
@@ -251,6 +325,14 @@ static bool parse(int argc, char **argv, struct plan *plan)
             ok = parse_sizes(value, &plan->pull);
         else if (strcmp(option, "--variant") == 0)
             ok = parse_variant(value, plan);
+        else if (strcmp(option, "--protocol") == 0)
+            ok = parse_protocol(value, plan);
+        else if (strcmp(option, "--transport") == 0)
+            ok = parse_text(value, &plan->transport);
+        else if (strcmp(option, "--connect") == 0)
+            ok = parse_text(value, &plan->connect);
+        else if (strcmp(option, "--listen") == 0)
+            ok = argc == 3 && parse_text(value, &plan->listen);
         else if (strcmp(option, "--rounds") == 0 && (ok = parse_number(value, ROUNDS_MAX, &number)))
             plan->rounds = (int)number;
         else if (strcmp(option, "--iterations") == 0 && (ok = parse_number(value, UINT32_MAX, &number)))
@@ -264,10 +346,63 @@ static bool parse(int argc, char **argv, struct plan *plan)
     return complete(plan);
 }
 
+static void end_all(struct plan *plan)
+{
+    for (uint32_t v = 0; v < plan->variant_count; v++)
+        ends_finish(&plan->variants[v]);
+}
+
+/* Against a server that listens. */
+static int measure_remote(struct plan *plan)
+{
+    struct ends *e = plan->variants;
+    int guard;
+    remote_client(plan->connect, &e->tcp, &guard);
+    e->memory = plan->engine_only ? NULL : tcp_memory();
+    ends_begin(e, guard, plan->connect);
+    measure(plan);
+    ends_quit(e, 1);
+    end_all(plan);
+    free(e->memory);
+    return 0;
+}
+
+/* Between this process and a child of it. */
+static int measure_local(struct plan *plan)
+{
+    int tcp[2], guards[PERF_VARIANTS][2], status = 0;
+    ends_connect(tcp);
+    for (uint32_t v = 0; v < plan->variant_count; v++)
+        ends_connect(guards[v]);
+    pid_t pid = fork();
+    bool server = pid == 0;
+    char *memory = plan->engine_only ? NULL : tcp_memory();
+    close(tcp[!server]);
+    for (uint32_t v = 0; v < plan->variant_count; v++) {
+        struct ends *e = &plan->variants[v];
+        e->tcp = tcp[server];
+        e->which = v;
+        e->memory = memory;
+        if (server)
+            e->protocol = HD_PROTOCOL_DEFAULT; /* until it is told */
+        close(guards[v][!server]);
+        ends_begin(e, guards[v][server], server ? NULL : "127.0.0.1:0");
+    }
+    if (server) {
+        ends_serve(plan->variants, plan->variant_count);
+    } else {
+        measure(plan);
+        ends_quit(plan->variants, plan->variant_count);
+        waitpid(pid, &status, 0);
+    }
+    end_all(plan);
+    free(memory);
+    return status != 0;
+}
+
 int main(int argc, char **argv)
 {
     struct plan plan = {.rounds = 5};
-    int tcp[2], guards[PERF_VARIANTS][2], status = 0;
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage, stdout) < 0;
     if (!parse(argc, argv, &plan)) {
@@ -275,30 +410,7 @@ int main(int argc, char **argv)
             hd_conf_destroy(plan.variants[v].conf);
         return 2;
     }
-    ends_connect(tcp);
-    for (uint32_t v = 0; v < plan.variant_count; v++)
-        ends_connect(guards[v]);
-    pid_t pid = fork();
-    bool server = pid == 0;
-    char *memory = plan.engine_only ? NULL : tcp_memory();
-    close(tcp[!server]);
-    for (uint32_t v = 0; v < plan.variant_count; v++) {
-        struct ends *e = &plan.variants[v];
-        e->tcp = tcp[server];
-        e->which = v;
-        e->memory = memory;
-        close(guards[v][!server]);
-        ends_begin(e, guards[v][server], !server);
-    }
-    if (server) {
-        ends_serve(plan.variants, plan.variant_count);
-    } else {
-        measure(&plan);
-        ends_quit(plan.variants, plan.variant_count);
-        waitpid(pid, &status, 0);
-    }
-    for (uint32_t v = 0; v < plan.variant_count; v++)
-        ends_finish(&plan.variants[v]);
-    free(memory);
-    return status != 0;
+    if (plan.listen)
+        remote_listen_forever(plan.listen);
+    return plan.connect ? measure_remote(&plan) : measure_local(&plan);
 }

@@ -57,7 +57,13 @@ struct trips measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count)
     ends_told(e);
     hd_buf_unref(buf);
     qsort(trips, count, sizeof(*trips), by_length);
-    struct trips result = {.typical = trips[count / 2] / 2, .mean = (last - start) / count / 2, .least = trips[0] / 2};
+    struct trips result = {.typical = trips[count / 2] / 2,
+                           .mean = (last - start) / count / 2,
+                           .least = trips[0] / 2,
+                           .p90 = trips[(uint64_t)count * 900 / 1000] / 2,
+                           .p99 = trips[(uint64_t)count * 990 / 1000] / 2,
+                           .p999 = trips[(uint64_t)count * 999 / 1000] / 2,
+                           .most = trips[count - 1] / 2};
     free(trips);
     return result;
 }

@@ -3,8 +3,8 @@
 #define HD_PERF_H
 
 /*
- * hd-perf: two processes of this host, the client measures, the server does what it is told over a TCP connection
- * (`ends.tcp`), which is also what TCP is measured with.
+ * hd-perf: two processes, of this host or of two; the client measures, the server does what it is told over a TCP
+ * connection (`ends.tcp`), which is also what TCP is measured with.
  */
 
 #include <stdbool.h>
@@ -29,7 +29,8 @@ struct ends {
     hd_stream *stream;
     hd_link *link;
     hd_queue *queue;
-    char *memory; /* PERF_LARGEST bytes for TCP, or NULL: TCP is not measured */
+    char *memory;              /* PERF_LARGEST bytes for TCP, or NULL: TCP is not measured */
+    enum hd_protocol protocol; /* of large messages, both ways */
 };
 
 enum order_kind { PING_ENGINE, PING_TCP, STREAM_ENGINE, STREAM_TCP, PULL_ENGINE, QUIT };
@@ -47,7 +48,7 @@ double now_us(void);
 
 /* ends.c: the two ends, and the server's life. */
 void ends_connect(int fds[2]);
-void ends_begin(struct ends *e, int guard, bool client);
+void ends_begin(struct ends *e, int guard, const char *server); /* `server`: where a client connected to, else NULL */
 void ends_finish(struct ends *e);
 void ends_serve(struct ends *variants, uint32_t count);
 void ends_quit(struct ends *variants, uint32_t count); /* of the client: the server comes to its end */
@@ -59,8 +60,12 @@ void take_message(struct ends *e, size_t size);
 
 /* Microseconds one way. A busy machine spoils means first, so the median of single round trips is what is compared. */
 struct trips {
-    double typical, mean, least;
+    double typical, mean, least, p90, p99, p999, most;
 };
+
+/* remote.c: the client's two connections to a server of another host, and that server, which ends by a signal. */
+void remote_client(const char *where, int *tcp, int *guard);
+_Noreturn void remote_listen_forever(const char *port);
 
 /* measure.c: each does `count` operations of `size` bytes. */
 struct trips measure_ping(struct ends *e, bool tcp, size_t size, uint32_t count);
