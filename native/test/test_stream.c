@@ -768,6 +768,119 @@ static void a_lost_link_ends_its_streams(void **state)
 
 /* ---- bytes ---- */
 
+/* ---- pieces, and sends whose end is told ---- */
+
+static void pieces_arrive_as_one_message(void **state)
+{
+    (void)state;
+    static const size_t lengths[] = {0, 1, 5, 1000, 1024, 1025, 5000, 40000, 3 << 20};
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    char *bytes = malloc(3 << 20);
+    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
+        size_t length = lengths[i], a = length / 3, b = length / 7;
+        fill(bytes, length, i);
+        struct iovec pieces[] = {{bytes, a}, {NULL, 0}, {bytes + a, b}, {bytes + a + b, length - a - b}};
+        assert_ok(hd_sendv(client, pieces, 4, PATIENCE));
+        memset(bytes, 0, length); /* ours again */
+        recv_filled(server, length, i);
+    }
+    assert_ok(hd_sendv(client, NULL, 0, PATIENCE));
+    recv_filled(server, 0, 0);
+    struct iovec huge[] = {{bytes, SIZE_MAX}, {bytes, 2}};
+    assert_int_equal(hd_sendv(client, huge, 2, PATIENCE), -EMSGSIZE);
+    assert_int_equal(hd_sendv(client, huge, 1, PATIENCE), -EMSGSIZE);
+    free(bytes);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
+static void the_end_of_a_send_is_told(void **state)
+{
+    (void)state;
+    static const enum hd_protocol protocols[] = {HD_PROTOCOL_READ, HD_PROTOCOL_WRITE, HD_PROTOCOL_COPY};
+    struct pair pair;
+    hd_stream *client, *server;
+    hd_queue *queue;
+    hd_buf *buf;
+    struct hd_event event;
+    pair_open(&pair, NULL);
+    assert_ok(hd_queue_create(pair.a, &queue));
+    pair_stream(&pair, NULL, &client, &server);
+    assert_ok(hd_buf_alloc(pair.a, 1 << 20, &buf));
+    fill(hd_buf_data(buf), 1 << 20, 1);
+    assert_int_equal(hd_send_buf_event(client, buf, 0, 100, 9, PATIENCE), -EINVAL); /* no queue */
+    for (uint64_t i = 0; i < 3; i++) {
+        struct hd_stream_params params = {.size = sizeof(params), .queue = queue, .protocol = protocols[i]};
+        assert_ok(hd_stream_configure(client, &params));
+        assert_ok(hd_send_buf_event(client, buf, 0, 1 << 20, 10 + i, PATIENCE));
+        recv_filled(server, 1 << 20, 1);
+        event = next_event(queue, HD_EVENT_SENT);
+        assert_int_equal(event.status, 0);
+        assert_int_equal(event.user, 10 + i);
+        assert_null(event.stream);
+        assert_ok(hd_send_buf_event(client, buf, 0, 64, 20 + i, PATIENCE));
+        assert_int_equal(next_event(queue, HD_EVENT_SENT).user, 20 + i);
+        recv_filled(server, 64, 1);
+    }
+    assert_int_equal(hd_send_buf_event(client, buf, 1, 1 << 20, 9, PATIENCE), -EINVAL);
+    assert_int_equal(hd_queue_wait(queue, &event, 1, 0), -EAGAIN); /* none of those that failed */
+    hd_stream_close(client);
+    hd_stream_close(server);
+    hd_buf_unref(buf);
+    hd_queue_destroy(queue);
+    pair_close(&pair);
+}
+
+/* How many sends are told to be over until nothing comes any more, the first one within the usual patience. */
+static int sends_told(hd_queue *queue, uint64_t user)
+{
+    struct hd_event event;
+    int told = 0;
+    while (hd_queue_wait(queue, &event, 1, told ? 0 : PATIENCE) == 1) {
+        if (event.type != HD_EVENT_SENT)
+            continue; /* the stream's end */
+        assert_int_equal(event.user, user);
+        told++;
+    }
+    return told;
+}
+
+/* Of a stream that is up, with a queue that is or that is gone. */
+static void a_lost_link_ends_sends_once(void **state)
+{
+    (void)state;
+    for (int without_queue = 0; without_queue < 2; without_queue++) {
+        struct pair pair;
+        hd_stream *client, *server;
+        hd_queue *queue;
+        hd_buf *buf;
+        pair_open(&pair, NULL);
+        assert_ok(hd_queue_create(pair.a, &queue));
+        struct hd_stream_params read = {.size = sizeof(read), .queue = queue, .protocol = HD_PROTOCOL_READ};
+        struct hd_stream_params deferred = {.size = sizeof(deferred), .deferred = true};
+        pair_stream(&pair, &read, &client, &server);
+        assert_ok(hd_stream_configure(server, &deferred));
+        assert_ok(hd_buf_alloc(pair.a, 1 << 20, &buf));
+        fill(hd_buf_data(buf), 1 << 20, 3);
+        assert_ok(hd_send_buf_event(client, buf, 0, 1 << 20, 5, PATIENCE));
+        if (without_queue)
+            hd_queue_destroy(queue);
+        hd_link_close(pair.client);
+        if (!without_queue)
+            assert_int_equal(sends_told(queue, 5), 1);
+        hd_stream_close(client);
+        hd_stream_close(server);
+        hd_buf_unref(buf);
+        if (!without_queue)
+            hd_queue_destroy(queue);
+        pair_close(&pair);
+    }
+}
+
 static void *write_run(void *arg)
 {
     char *data = malloc(5000000);
@@ -924,6 +1037,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(closing_gives_memory_back),
         cmocka_unit_test(an_unknown_service_is_refused),
         cmocka_unit_test(a_lost_link_ends_its_streams),
+        cmocka_unit_test(pieces_arrive_as_one_message),
+        cmocka_unit_test(the_end_of_a_send_is_told),
+        cmocka_unit_test(a_lost_link_ends_sends_once),
         cmocka_unit_test(bytes_ignore_message_borders),
         cmocka_unit_test(a_second_connection_shares_the_link),
         cmocka_unit_test(an_idle_link_is_closed),

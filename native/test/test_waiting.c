@@ -3,6 +3,7 @@
 /* Waiting on streams, for messages, room, memory and events, over any transport. */
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include "link/link.h"
@@ -51,6 +52,55 @@ static void a_sleeping_thread_can_be_woken(void **state)
     }
     hd_stream_close(client);
     hd_stream_close(server);
+    pair_close(&pair);
+}
+
+/* ---- descriptors of queues ---- */
+
+static bool is_readable(int fd, int milliseconds)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    return poll(&p, 1, milliseconds) == 1 && (p.revents & POLLIN);
+}
+
+static void a_queue_can_be_slept_on_by_its_descriptor(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    struct hd_event event;
+    int patience = (int)(PATIENCE / MILLI);
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    int fd = hd_queue_fd(pair.queue);
+    assert_ok(fd);
+    assert_int_equal(hd_queue_fd(pair.queue), fd);
+    struct hd_stream_params params = {.size = sizeof(params), .queue = pair.queue, .user = 7};
+    assert_ok(hd_stream_configure(server, &params));
+    for (uint64_t i = 0; i < 20; i++) {
+        assert_int_equal(hd_queue_wait(pair.queue, &event, 1, 0), -EAGAIN);
+        assert_false(is_readable(fd, 0));
+        send_filled(client, 100, i);
+        assert_true(is_readable(fd, patience));
+        assert_true(is_readable(fd, 0)); /* until it is taken */
+        assert_int_equal(hd_queue_wait(pair.queue, &event, 1, 0), 1);
+        assert_int_equal(event.type, HD_EVENT_READABLE);
+        recv_filled(server, 100, i);
+        hd_buf *none;
+        assert_int_equal(hd_recv(server, &none, 0), -EAGAIN);
+    }
+    hd_queue_wake(pair.queue);
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(hd_queue_wait(pair.queue, &event, 1, 0), -EINTR);
+    assert_false(is_readable(fd, 0));
+    send_filled(client, 100, 1); /* an event that is taken back */
+    assert_true(is_readable(fd, patience));
+    hd_stream_close(server);
+    assert_false(is_readable(fd, 0));
+    hd_engine_stop(pair.b);
+    assert_true(is_readable(fd, 0));
+    assert_int_equal(hd_queue_wait(pair.queue, &event, 1, 0), -ESHUTDOWN);
+    hd_stream_close(client);
     pair_close(&pair);
 }
 
@@ -330,6 +380,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(timeouts_and_refusals_to_block),
         cmocka_unit_test(a_sleeping_thread_can_be_woken),
+        cmocka_unit_test(a_queue_can_be_slept_on_by_its_descriptor),
         cmocka_unit_test(closing_the_engine_ends_every_wait),
         cmocka_unit_test(events_tell_when_to_read_and_write),
         cmocka_unit_test(a_sender_waits_for_memory),

@@ -18,7 +18,9 @@ enum hd_event_type {
                               or hd_read() returned -EAGAIN */
     HD_EVENT_WRITABLE,   /**< a stream that refused a send with -EAGAIN has room, or failed */
     HD_EVENT_FETCH,      /**< a peer wants a block; answer `fetch` with one of the hd_fetch_reply functions */
-    HD_EVENT_FETCHED     /**< a fetch of ours ended; `status` is 0 or a negative errno */
+    HD_EVENT_FETCHED,    /**< a fetch of ours ended; `status` is 0 or a negative errno */
+    HD_EVENT_SENT /**< the bytes of hd_send_buf_event() may be changed; `status` is 0, or why the peer does not have
+                       them; `stream` is NULL, as it may be closed by now */
 };
 
 struct hd_event {
@@ -37,6 +39,12 @@ HD_API void hd_queue_destroy(hd_queue *queue);
 /** Takes up to `max` events, waiting for the first one. The waiting thread drives the engine while it spins.
  *  @return number of events (>= 1), or -EAGAIN, -ETIMEDOUT, -EINTR, -ESHUTDOWN. */
 HD_API int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t timeout);
+
+/** A descriptor for poll(), epoll and selectors: it is readable while the queue has events, after hd_queue_wake(), and
+ * when the engine is closed. Before a program sleeps on it, it calls hd_queue_wait() with a timeout of 0 until that
+ * returns -EAGAIN; each such call also drives the engine. The descriptor is the queue's, which closes it.
+ *  @return the descriptor, always the same, or -errno. */
+HD_API int hd_queue_fd(hd_queue *queue);
 
 /** Makes one current or the next hd_queue_wait() return -EINTR. */
 HD_API void hd_queue_wake(hd_queue *queue);

@@ -10,6 +10,8 @@
  * One thread may send and another receive at the same time; several senders (or receivers) are served one message at a
  * time in no particular order.
  */
+#include <sys/uio.h>
+
 #include <howdah/base.h>
 
 #ifdef __cplusplus
@@ -30,8 +32,8 @@ struct hd_stream_params {
     uint64_t user;             /**< given back in events */
     enum hd_protocol protocol; /**< falls back to COPY where the transport has no such operation */
     /** Messages that come by READ between processes of one host stay in the sender's memory until hd_read() copies
-     * their bytes to where they are wanted, once instead of twice. For readers that come soon: a sender that goes
-     * meanwhile takes them along. */
+     * their bytes to where they are wanted, once instead of twice. For readers that come soon: if the sender exits
+     * first, unread data is lost. */
     bool deferred;
 };
 
@@ -52,6 +54,16 @@ HD_API int hd_send(hd_stream *stream, const void *data, size_t length, int64_t t
  *  are until the peer has them. Takes a reference of its own; once hd_buf_unref() by the caller leaves none, the buffer
  *  is reused after the peer has the bytes. */
 HD_API int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout);
+
+/** hd_send_buf() whose end is told: HD_EVENT_SENT with `user` in the stream's queue, once, when the engine does not
+ * need the bytes any more. Small messages are copied, so theirs comes at once. Not after an error.
+ *  @return -EINVAL: the stream has no queue. */
+HD_API int hd_send_buf_event(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, uint64_t user,
+                             int64_t timeout);
+
+/** Sends `count` pieces, one after the other, as one message. The bytes may be reused on return: they are gathered in a
+ * buffer of the engine's, which large messages move from without another copy. */
+HD_API int hd_sendv(hd_stream *stream, const struct iovec *pieces, size_t count, int64_t timeout);
 
 /** Takes the next message; the buffer is the caller's to release. @return 0, or 1 at the peer's end of the stream
  *  (`msg` is not set then). A stream that was lost (-ECONNRESET ...) first gives what had arrived whole. */

@@ -313,11 +313,8 @@ static int links_close(struct hd_engine *engine)
 static void wake_queues(struct hd_engine *engine)
 {
     pthread_mutex_lock(&engine->services_lock);
-    for (struct hd_list *n = engine->queues.next; n != &engine->queues; n = n->next) {
-        hd_queue *queue = hd_container(n, hd_queue, in_engine);
-        atomic_fetch_add(&queue->word, 1);
-        hd_futex_wake(&queue->word, INT32_MAX, false);
-    }
+    for (struct hd_list *n = engine->queues.next; n != &engine->queues; n = n->next)
+        hd_queue_wake_all(hd_container(n, hd_queue, in_engine));
     pthread_mutex_unlock(&engine->services_lock);
 }
 

@@ -6,6 +6,8 @@
 
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <howdah/link.h>
 
@@ -15,6 +17,7 @@ int hd_queue_create(hd_engine *engine, hd_queue **out)
     if (!queue)
         return hd_error(-ENOMEM, "out of memory");
     atomic_init(&queue->refs, 1);
+    queue->fd = -1;
     queue->engine = hd_engine_ref(engine);
     pthread_mutex_init(&queue->lock, NULL);
     hd_list_init(&queue->events);
@@ -36,8 +39,40 @@ void hd_queue_unref(hd_queue *queue)
     if (!queue || atomic_fetch_sub_explicit(&queue->refs, 1, memory_order_acq_rel) != 1)
         return;
     pthread_mutex_destroy(&queue->lock);
+    if (queue->fd >= 0)
+        close(queue->fd);
     hd_engine_unref(queue->engine);
     free(queue);
+}
+
+/* Under the lock. */
+static void signal_now(hd_queue *queue)
+{
+    uint64_t one = 1;
+    bool ready = !hd_list_empty(&queue->events) || atomic_load(&queue->woken) || atomic_load(&queue->engine->closing);
+    if (queue->fd < 0 || ready == queue->readable)
+        return;
+    /* Neither fails: the count is 0 or 1. */
+    ssize_t n = ready ? write(queue->fd, &one, sizeof(one)) : read(queue->fd, &one, sizeof(one));
+    queue->readable = n == sizeof(one) ? ready : queue->readable;
+}
+
+void hd_queue_signal(hd_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    signal_now(queue);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+int hd_queue_fd(hd_queue *queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    if (queue->fd < 0)
+        queue->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    int fd = queue->fd < 0 ? hd_error(-errno, "no descriptor for a queue: %s", strerror(errno)) : queue->fd;
+    signal_now(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return fd;
 }
 
 static void wake(hd_queue *queue)
@@ -57,6 +92,8 @@ bool hd_queue_post(hd_queue *queue, struct hd_event_node *node)
         node->posted = true;
         hd_list_add_tail(&queue->events, &node->link);
         atomic_store_explicit(&queue->filled, true, memory_order_relaxed);
+        if (queue->fd >= 0)
+            signal_now(queue);
     }
     pthread_mutex_unlock(&queue->lock);
     if (alive)
@@ -72,28 +109,37 @@ void hd_queue_cancel(hd_queue *queue, struct hd_event_node *node)
     if (node->posted) {
         node->posted = false;
         hd_list_remove(&node->link);
+        if (queue->fd >= 0)
+            signal_now(queue);
     }
     pthread_mutex_unlock(&queue->lock);
 }
 
-/* Under the lock. */
-static struct hd_event_node *take_first(hd_queue *queue)
+/* Under the lock. `discard` may be NULL. @return false if there is none */
+static bool take_first(hd_queue *queue, struct hd_event *event, void (**discard)(struct hd_event *event))
 {
     if (hd_list_empty(&queue->events))
-        return NULL;
+        return false;
     struct hd_event_node *node = hd_container(queue->events.next, struct hd_event_node, link);
     hd_list_remove(&node->link);
     node->posted = false;
-    return node;
+    *event = node->event;
+    if (discard)
+        *discard = node->discard;
+    if (node->allocated)
+        free(node);
+    return true;
 }
 
 int hd_queue_take(hd_queue *queue, struct hd_event *events, size_t max)
 {
     int count = 0;
     pthread_mutex_lock(&queue->lock);
-    for (struct hd_event_node *node; (size_t)count < max && (node = take_first(queue));)
-        events[count++] = node->event;
+    while ((size_t)count < max && take_first(queue, &events[count], NULL))
+        count++;
     atomic_store_explicit(&queue->filled, !hd_list_empty(&queue->events), memory_order_relaxed);
+    if (queue->fd >= 0)
+        signal_now(queue);
     pthread_mutex_unlock(&queue->lock);
     return count;
 }
@@ -108,9 +154,17 @@ void hd_queue_sleep(hd_queue *queue, uint32_t seen, int64_t deadline)
     atomic_fetch_sub(&queue->sleepers, 1);
 }
 
+void hd_queue_wake_all(hd_queue *queue)
+{
+    hd_queue_signal(queue);
+    atomic_fetch_add(&queue->word, 1);
+    hd_futex_wake(&queue->word, INT_MAX, false);
+}
+
 void hd_queue_wake(hd_queue *queue)
 {
     atomic_store(&queue->woken, true);
+    hd_queue_signal(queue);
     wake(queue);
 }
 
@@ -120,15 +174,11 @@ static bool discard_first(hd_queue *queue)
     struct hd_event event;
     void (*discard)(struct hd_event *) = NULL;
     pthread_mutex_lock(&queue->lock);
-    struct hd_event_node *node = take_first(queue);
-    if (node) { /* it may go with its object when the lock is free */
-        event = node->event;
-        discard = node->discard;
-    }
+    bool any = take_first(queue, &event, &discard);
     pthread_mutex_unlock(&queue->lock);
     if (discard)
         discard(&event);
-    return node;
+    return any;
 }
 
 void hd_queue_destroy(hd_queue *queue)

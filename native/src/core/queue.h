@@ -14,7 +14,9 @@ struct hd_event_node {
     struct hd_list link;
     bool posted; /* under the queue's lock */
     struct hd_event event;
-    void (*discard)(struct hd_event *event); /* of a queue that is destroyed, when nobody took it; NULL: nothing to do */
+    void (*discard)(
+        struct hd_event *event); /* of a queue that is destroyed, when nobody took it; NULL: nothing to do */
+    bool allocated;              /* of no object: freed when it is taken */
 };
 
 struct hd_queue {
@@ -27,6 +29,8 @@ struct hd_queue {
     _Atomic uint32_t word; /* futex: counts posts and wakes */
     _Atomic int sleepers;
     atomic_bool woken, filled;
+    int fd;        /* of hd_queue_fd(), or -1 */
+    bool readable; /* it is */
     struct hd_spin spin;
 };
 
@@ -37,6 +41,10 @@ bool hd_queue_post(hd_queue *queue, struct hd_event_node *node);
 void hd_queue_cancel(hd_queue *queue, struct hd_event_node *node);
 /* Takes up to `max` events. @return how many */
 int hd_queue_take(hd_queue *queue, struct hd_event *events, size_t max);
+/* Makes the descriptor say what there is, after `woken` or the engine's state changed. */
+void hd_queue_signal(hd_queue *queue);
+/* Lets all waiting threads look at the engine's state. */
+void hd_queue_wake_all(hd_queue *queue);
 /* Sleeps until something is posted, unless `word` is not `seen` any more; the caller looks again. */
 void hd_queue_sleep(hd_queue *queue, uint32_t seen, int64_t deadline);
 

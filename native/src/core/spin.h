@@ -14,8 +14,7 @@
  * so for good. Then one of them must wait out the other's way back from sleep: soon, and for several times poll.spin.
  * The other one looks longer meanwhile, so that one answer is enough for both.
  *
- * What came in the time that was added shows that the peer needs as long: then every wait spins so long, until one
- * misses or the machine is crowded.
+ * A hit in the extended interval keeps it for later waits, until a miss or overload.
  *
  * Races lose a count, nothing else.
  */

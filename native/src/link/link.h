@@ -204,7 +204,7 @@ static inline void hd_link_lock(struct hd_link *link)
 
 void hd_link_release_and_wake(struct hd_link *link);
 
-/* Gives the lock up and wakes whom something was delivered to. */
+/* Releases the lock and wakes the waiters that something was delivered to. */
 static inline void hd_link_release(struct hd_link *link)
 {
     if (link->wake_count)
@@ -213,7 +213,7 @@ static inline void hd_link_release(struct hd_link *link)
         hd_unlock(&link->lock);
 }
 
-/* What there is to do before the lock is given up. */
+/* Runs deferred RMA operations and teardown before the lock is released. */
 void hd_link_settle(struct hd_link *link);
 
 static inline void hd_link_unlock(struct hd_link *link)

@@ -6,8 +6,8 @@
  * descriptors, and by its kick.
  *
  * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
- * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again. A
- * program thread that sleeps on its link for longer than that is left to it, and says when it leaves.
+ * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again. The
+ * communication thread stops ticking a link whose poller sleeps longer than poll.handover; the poller kicks it on exit.
  *
  * No link holds up the others: a link gets a turn of bounded length (hd_link_turn(), and LINGER), and if there is more
  * to do, another one after all others that have something to do have had theirs.

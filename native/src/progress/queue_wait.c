@@ -106,8 +106,10 @@ int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t 
         int count = hd_queue_take(queue, events, max);
         if (count)
             return count;
-        if (atomic_exchange(&queue->woken, false))
+        if (atomic_exchange(&queue->woken, false)) {
+            hd_queue_signal(queue);
             return hd_error(-EINTR, "the wait was interrupted");
+        }
         if (atomic_load(&queue->engine->closing))
             return hd_error(-ESHUTDOWN, "the engine was closed");
         if (last)

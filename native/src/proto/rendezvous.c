@@ -32,6 +32,15 @@ struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side)
     return rndv;
 }
 
+void hd_sent_end(struct hd_sent *sent, int status)
+{
+    hd_queue *queue = sent->queue;
+    sent->event.event.status = status;
+    if (!hd_queue_post(queue, &sent->event)) /* else it is the queue's now */
+        free(sent);
+    hd_queue_unref(queue);
+}
+
 static struct hd_rma peers_memory(const struct hd_rndv *rndv)
 {
     return (struct hd_rma){.length = rndv->length, .key = rndv->key, .address = rndv->address};
@@ -43,6 +52,8 @@ void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
         struct hd_rma rma = peers_memory(rndv);
         link->ep->ops->unhold(link->ep, &rma);
     }
+    if (rndv->sent)
+        hd_sent_end(rndv->sent, link->error ? link->error : -ECANCELED);
     hd_list_remove(&rndv->node);
     hd_list_remove(&rndv->siblings);
     hd_table_remove(&link->rndvs, rndv->handle);
@@ -211,6 +222,9 @@ static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
     struct hd_stream *stream = rndv->stream;
     struct hd_fetch *fetch = rndv->fetch;
     size_t length = rndv->length;
+    if (rndv->sent)
+        hd_sent_end(rndv->sent, error);
+    rndv->sent = NULL;
     if (stream) {
         stream->rndv_out -= length;
         hd_stream_tell_writer(stream);

@@ -4,6 +4,7 @@
 
 /* Transfers by rendezvous. All of it under the link's lock. */
 
+#include "core/queue.h"
 #include "link/link.h"
 
 enum hd_rndv_side { HD_RNDV_TX, HD_RNDV_RX };
@@ -24,9 +25,19 @@ struct hd_rndv {
     struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
     struct hd_msg *msg;
     struct hd_fetch *fetch;
+    struct hd_sent *sent;    /* sender: to be told when the bytes are not needed any more; NULL: nobody */
     struct hd_list node;     /* link->tx_frags or link->memory_wait */
     struct hd_list siblings; /* stream->tx_rndvs */
 };
+
+/* A promise to tell the program when its bytes are not needed any more. */
+struct hd_sent {
+    struct hd_event_node event;
+    hd_queue *queue; /* a reference */
+};
+
+/* Posts the event, with 0 or an error. */
+void hd_sent_end(struct hd_sent *sent, int status);
 
 /* One chunk of a rendezvous. */
 struct hd_op {

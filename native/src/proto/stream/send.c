@@ -3,6 +3,7 @@
 /* Sending messages, and waiting for what that takes: credits, window, memory. */
 
 #include <sched.h>
+#include <stdlib.h>
 
 #include "link/link_path.h"
 #include "proto/stream/stream.h"
@@ -144,7 +145,8 @@ static int wish_of(const struct hd_stream *stream, size_t length)
     return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
 }
 
-static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_patience *patience)
+static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_sent *sent,
+                     struct hd_patience *patience)
 {
     struct hd_link *link = stream->link;
     struct sending s = {.stream = stream, .length = length};
@@ -168,6 +170,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
         } else {
             rndv->mode = 0;
             rndv->stream = stream;
+            rndv->sent = sent;
             hd_list_add_tail(&stream->tx_rndvs, &rndv->siblings);
             stream->rndv_out += length;
             stream->tx_window -= HD_MESSAGE_COST;
@@ -269,18 +272,24 @@ static int get_memory(struct hd_stream *stream, size_t length, struct hd_patienc
     return err == -ENOBUFS && hd_arena_may_have(arena, length) ? await_memory(stream, length, patience, buf) : err;
 }
 
+/* Whether the range is in the buffer, and not too much for the peer. */
+static inline int check_range(struct hd_stream *stream, const hd_buf *buf, size_t offset, size_t length)
+{
+    if (offset > buf->length || length > buf->length - offset)
+        return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
+    return check_length(stream, length);
+}
+
 int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout)
 {
     hd_enter(stream->link->engine);
-    if (offset > buf->length || length > buf->length - offset)
-        return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
-    int err = check_length(stream, length);
+    int err = check_range(stream, buf, offset, length);
     if (err)
         return err;
     if (length <= stream->link->eager_max)
         return send_eager(stream, buf->data + offset, length, buf, timeout);
     struct hd_patience patience = hd_patience(timeout);
-    return send_rndv(stream, buf, offset, length, &patience);
+    return send_rndv(stream, buf, offset, length, NULL, &patience);
 }
 
 int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
@@ -297,9 +306,101 @@ int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
     if (err)
         return err;
     memcpy(buf->data, data, length);
-    err = send_rndv(stream, buf, 0, length, &patience);
+    err = send_rndv(stream, buf, 0, length, NULL, &patience);
     hd_buf_unref(buf);
     return err;
+}
+
+/* ---- sends whose end is told ---- */
+
+static int promise(struct hd_stream *stream, uint64_t user, struct hd_sent **out)
+{
+    struct hd_sent *sent = calloc(1, sizeof(*sent));
+    if (!sent)
+        return hd_error(-ENOMEM, "out of memory");
+    hd_list_init(&sent->event.link);
+    sent->event.allocated = true;
+    sent->event.event = (struct hd_event){.type = HD_EVENT_SENT, .user = user};
+    hd_link_lock(stream->link);
+    sent->queue = stream->queue ? hd_queue_ref(stream->queue) : NULL;
+    hd_link_unlock(stream->link);
+    if (!sent->queue) {
+        free(sent);
+        return hd_error(-EINVAL, "a stream without a queue has nowhere to tell that a message was sent");
+    }
+    *out = sent;
+    return 0;
+}
+
+int hd_send_buf_event(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, uint64_t user, int64_t timeout)
+{
+    hd_enter(stream->link->engine);
+    struct hd_sent *sent = NULL;
+    int err = check_range(stream, buf, offset, length);
+    if (!err)
+        err = promise(stream, user, &sent);
+    if (err)
+        return err;
+    bool eager = length <= stream->link->eager_max;
+    if (eager) { /* without an owner: copied */
+        err = send_eager(stream, buf->data + offset, length, NULL, timeout);
+    } else {
+        struct hd_patience patience = hd_patience(timeout);
+        err = send_rndv(stream, buf, offset, length, sent, &patience);
+    }
+    if (err) {
+        hd_queue_unref(sent->queue);
+        free(sent);
+    } else if (eager) {
+        hd_sent_end(sent, 0);
+    }
+    return err;
+}
+
+/* ---- pieces ---- */
+
+#define GATHERED_ON_STACK 1024
+
+static void gather(char *to, const struct iovec *pieces, size_t count)
+{
+    for (size_t i = 0; i < count; to += pieces[i++].iov_len)
+        if (pieces[i].iov_len)
+            memcpy(to, pieces[i].iov_base, pieces[i].iov_len);
+}
+
+static int send_gathered(struct hd_stream *stream, const struct iovec *pieces, size_t count, size_t length,
+                         int64_t timeout)
+{
+    struct hd_patience patience = hd_patience(timeout);
+    hd_buf *buf;
+    int err = get_memory(stream, length, &patience, &buf);
+    if (err)
+        return err;
+    gather(buf->data, pieces, count);
+    buf->length = length;
+    err = length <= stream->link->eager_max ? send_eager(stream, buf->data, length, buf, timeout)
+                                            : send_rndv(stream, buf, 0, length, NULL, &patience);
+    hd_buf_unref(buf);
+    return err;
+}
+
+int hd_sendv(hd_stream *stream, const struct iovec *pieces, size_t count, int64_t timeout)
+{
+    hd_enter(stream->link->engine);
+    char small[GATHERED_ON_STACK];
+    size_t length = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (pieces[i].iov_len > SIZE_MAX - length)
+            return hd_error(-EMSGSIZE, "the lengths of the pieces add up to more than there is memory");
+        length += pieces[i].iov_len;
+    }
+    int err = check_length(stream, length);
+    if (err)
+        return err;
+    if (length > sizeof(small) || length > stream->link->eager_max)
+        return send_gathered(stream, pieces, count, length, timeout);
+    gather(small, pieces, count);
+    return send_eager(stream, small, length, NULL, timeout);
 }
 
 ssize_t hd_write(hd_stream *stream, const void *data, size_t length, int64_t timeout)
