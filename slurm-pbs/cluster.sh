@@ -2,35 +2,19 @@
 # A job's cluster: its configuration, and what its daemons say over HTTP. Sourced by job.sh, which has fail.
 # shellcheck disable=SC2153,SC2154 # upper case: set by job.sh; lower case: by a node's file in run/
 
-# site_file FILE NAME VALUE...: a site file with these properties.
-site_file() {
-    local file=$1 value
-    shift
-    {
-        echo '<configuration>'
-        while [ $# -gt 0 ]; do
-            value=$2
-            if [[ $value == *[\&\<\>]* ]]; then value=$(sed -e 's/&/\&amp;/g' -e 's/</\&lt;/g' -e 's/>/\&gt;/g' <<<"$value"); fi
-            printf '<property><name>%s</name><value>%s</value></property>\n' "$1" "$value"
-            shift 2
-        done
-        echo '</configuration>'
-    } >"$file"
-}
-
 # write_template FOLDER: what follows from the allocation. howdah.* are properties that node.sh gives each daemon. Daemons listen
-# on all addresses: a node may have several names and addresses.
+# on all addresses: a node may have several names and addresses. A NodeManager's name is what an ApplicationMaster there tells its tasks.
 # shellcheck disable=SC2016 # Hadoop's variables
 write_template() {
     local task master tiers=()
-    [ "$MODE" != hhh ] || tiers=(dfs.rdma.memory.capacity '${howdah.ram}')
+    ! stores_in_ram || tiers=(dfs.rdma.memory.capacity '${howdah.ram}')
     mkdir "$1"
     site_file "$1/hdfs-site.xml" dfs.namenode.http-address "$MASTER:50070" dfs.namenode.rpc-bind-host 0.0.0.0 \
         dfs.namenode.http-bind-host 0.0.0.0 dfs.namenode.datanode.registration.ip-hostname-check false \
         dfs.datanode.du.reserved '${howdah.reserved}' dfs.datanode.data.dir '${howdah.data}' \
         ${tiers[@]+"${tiers[@]}"} dfs.namenode.safemode.extension 0
     site_file "$1/yarn-site.xml" yarn.resourcemanager.webapp.address "$MASTER:8088" yarn.resourcemanager.bind-host 0.0.0.0 \
-        yarn.nodemanager.bind-host 0.0.0.0 yarn.nodemanager.resource.memory-mb '${howdah.memory}' \
+        yarn.nodemanager.bind-host 0.0.0.0 yarn.nodemanager.hostname '${howdah.address}' yarn.nodemanager.resource.memory-mb '${howdah.memory}' \
         yarn.nodemanager.resource.cpu-vcores '${howdah.cores}' yarn.scheduler.minimum-allocation-mb 128 \
         yarn.scheduler.maximum-allocation-mb 1048576 yarn.scheduler.maximum-allocation-vcores 1024 \
         yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms 0 \
@@ -62,17 +46,6 @@ find_pages() {
     NAMENODE=$(configured hdfs-site.xml dfs.namenode.http-address)
     RESOURCEMANAGER=$(configured yarn-site.xml yarn.resourcemanager.webapp.address)
     NAMENODE=$MASTER:${NAMENODE##*:} RESOURCEMANAGER=$MASTER:${RESOURCEMANAGER##*:}
-}
-
-# http METHOD HOST:PORT PATH: the answer's body; fails unless it is 200 and comes within five seconds. Without another program,
-# which a node may lack, and without a JVM, which takes seconds to start.
-http() {
-    local answer
-    # shellcheck disable=SC2016 # of the other shell
-    answer=$(timeout 5 "$BASH" -c 'exec 3<>"/dev/tcp/${2%:*}/${2##*:}" &&
-        printf "%s %s HTTP/1.0\r\nHost: %s\r\nContent-Length: 0\r\n\r\n" "$1" "$3" "$2" >&3 && tr -d "\0\r" <&3' http "$@" 2>/dev/null) || return 1
-    [[ $answer == 'HTTP/1.'?' 200 '* ]] || return 1
-    printf '%s\n' "${answer#*$'\n\n'}"
 }
 
 # live_datanodes: their host names, a line each; fails while the NameNode does not answer or is in safe mode.
@@ -108,8 +81,7 @@ yarn_ready() {
 make_folders() {
     local user
     user=$(id -un)
-    http PUT "$NAMENODE" "/webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=$user" >/dev/null &&
-        http PUT "$NAMENODE" "/webhdfs/v1/user/$user?op=MKDIRS&user.name=$user" >/dev/null
+    make_hdfs_folder "$NAMENODE" "$user" /tmp 1777 && make_hdfs_folder "$NAMENODE" "$user" "/user/$user"
 }
 
 # node_name INDEX: the host name of a node, if that has said it, else the batch system's name.

@@ -4,6 +4,10 @@
 
 set -euo pipefail
 
+# shellcheck source=dist/libexec/http.sh
+. "${BASH_SOURCE[0]%/*}/../../libexec/http.sh"
+# shellcheck source=dist/libexec/site-file.sh
+. "${BASH_SOURCE[0]%/*}/../../libexec/site-file.sh"
 # shellcheck source=slurm-pbs/resources.sh
 . "${BASH_SOURCE[0]%/*}/resources.sh"
 # shellcheck source=slurm-pbs/storage.sh
@@ -32,11 +36,11 @@ Starts HDFS and YARN on the nodes of the job, runs COMMAND, for which hadoop, hd
 and stops it. The first node has NameNode and ResourceManager, the others DataNode and NodeManager; a single node has all.
 What the command leaves in HDFS goes with the job: copy it out. Exits as the command does.
 
-  --mode MODE           plain (default): HDFS and YARN; hhh: HDFS in the storage mode HHH, and YARN; spark-standalone: HDFS and
-                        Spark's own master and workers
+  --mode MODE           plain (default): HDFS and YARN; hhh, hhh-m: HDFS in the storage mode HHH or HHH-M, and YARN; spark-standalone:
+                        HDFS and Spark's own master and workers
   --ssd, --hdd FOLDER,...   each node's folders for HDFS's data, on SSD and on disk (default SSD_PATH, HDD_PATH, else
                         HOWDAH_JOB_LOCAL)
-  --ram FOLDER,...      hhh: likewise, of a tmpfs (default RAMDISK_PATH, else /dev/shm)
+  --ram FOLDER,...      hhh, hhh-m: likewise, of a tmpfs (default RAMDISK_PATH, else /dev/shm)
   --shared FOLDER       where the job's folder is made (default LUSTRE_PATH, else where the job was submitted)
   --in SOURCE=/PATH     copies SOURCE into HDFS before COMMAND; may be repeated
   --out /PATH=TARGET    copies from HDFS to TARGET after COMMAND, whether that failed or not; may be repeated
@@ -80,7 +84,7 @@ make_job_folder() {
     write_template "$JOB/site"
     write_settings "$JOB/settings-site"
     write_spark_configuration "$JOB/spark"
-    [ "$MODE" != hhh ] || layers+=(hhh)
+    ! stores_in_ram || layers+=("$MODE")
     layers+=("$JOB/site" "$JOB/settings-site" ${TEMPLATES[@]+"${TEMPLATES[@]}"})
     # howdah.local is known to each node by itself.
     # shellcheck disable=SC2016
@@ -209,6 +213,8 @@ stop_nodes() {
     [ -z "$STOP" ] || exec {STOP}>&-
     STOP=''
     stop_command
+    # First, as a node that does not answer may take longer than the batch system waits.
+    [ -z "$OWN_LOCAL" ] || rm -rf -- "$OWN_LOCAL"
     deadline=$((SECONDS + 25))
     while [ -n "$alive" ] && [ "$SECONDS" -lt "$deadline" ]; do
         alive=''
@@ -217,15 +223,23 @@ stop_nodes() {
     done
     [ -z "$alive" ] || echo "howdah job: a node did not answer; what it has left, the next job there removes" >&2
     for pid in ${NODE_PIDS[@]+"${NODE_PIDS[@]}"}; do kill -9 "$pid" 2>/dev/null || true; done
-    [ -z "$OWN_LOCAL" ] || rm -rf -- "$OWN_LOCAL"
     show_use || true
+}
+
+# make_own_folder: OWN_LOCAL, the command's folder on this node's disk. A signal does not come between making it and knowing it.
+make_own_folder() {
+    local late='' folder=$LOCAL/howdah-$RUN-command
+    trap 'late=1' TERM INT HUP
+    claim "$folder" || fail "$(uname -n) cannot write to its disk" "set HOWDAH_JOB_LOCAL to a folder of each node's own disk"
+    OWN_LOCAL=$folder
+    trap 'exit 143' TERM INT HUP
+    [ -z "$late" ] || exit 143
 }
 
 # cluster_environment: the variables by which the command finds the cluster.
 # shellcheck disable=SC2031 # HADOOP_CONF_DIR is set in a subshell elsewhere
 cluster_environment() {
-    claim "$LOCAL/howdah-$RUN-command" || fail "$(uname -n) cannot write to its disk" "set HOWDAH_JOB_LOCAL to a folder of each node's own disk"
-    OWN_LOCAL=$LOCAL/howdah-$RUN-command
+    make_own_folder
     unset HADOOP_HOME HADOOP_PREFIX SPARK_HOME
     export HADOOP_CONF_DIR=$JOB/conf YARN_CONF_DIR=$JOB/conf HADOOP_LOG_DIR=$JOB/logs PATH=$HOWDAH_HOME/bin:$PATH
     export SPARK_CONF_DIR=$JOB/spark

@@ -6,15 +6,17 @@
 choose_mode() {
     local name variable
     case $MODE in
-        plain | hhh | spark-standalone) ;;
-        hhh-m | hhh-l | hhh-l-bb | lustre-local | lustre-only | mrlustre-local | mrlustre-lustre)
-            fail "the mode $MODE is not in this release" "there are: plain, hhh, spark-standalone"
+        plain | hhh | hhh-m | spark-standalone) ;;
+        hhh-l | hhh-l-bb | lustre-local | lustre-only | mrlustre-local | mrlustre-lustre)
+            fail "the mode $MODE is not in this release" "there are: plain, hhh, hhh-m, spark-standalone"
             ;;
-        *) fail "the mode $MODE is not known" "there are: plain, hhh, spark-standalone" ;;
+        *) fail "the mode $MODE is not known" "there are: plain, hhh, hhh-m, spark-standalone" ;;
     esac
-    if [ -n "$RAM" ] && [ "$MODE" != hhh ]; then fail "a folder in RAM ($RAM) is of no use in the mode $MODE" "add --mode hhh, or leave out --ram and dfs.memory.storage"; fi
+    if [ -n "$RAM" ] && ! stores_in_ram; then
+        fail "a folder in RAM ($RAM) is of no use in the mode $MODE" "add --mode hhh or hhh-m, or leave out --ram and dfs.memory.storage"
+    fi
     SSD=${SSD:-${SSD_PATH:-}} HDD=${HDD:-${HDD_PATH:-}} SHARED=${SHARED:-${LUSTRE_PATH:-}}
-    [ "$MODE" != hhh ] || RAM=${RAM:-${RAMDISK_PATH:-/dev/shm}}
+    ! stores_in_ram || RAM=${RAM:-${RAMDISK_PATH:-/dev/shm}}
     for name in RAM SSD HDD SHARED; do
         # Folders go into URIs, comma lists and options that are split at blanks.
         [[ ${!name} =~ ^(/[A-Za-z0-9/._+=@-]*(,/[A-Za-z0-9/._+=@-]*)*)?$ ]] || fail "--${name,,} ${!name} has a character that Hadoop's lists and URIs do not take" \

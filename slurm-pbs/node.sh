@@ -25,7 +25,7 @@ if [ "$MODE" = spark-standalone ]; then scheduler=spark:master runner=spark:work
 if [ "$index" -ne 0 ] || [ "$NODES" -eq 1 ] || [ -n "$ALL_WORK" ]; then workers=(hdfs:datanode "$runner"); fi
 [ ${#workers[@]} -gt 0 ] || RAM='' SSD='' HDD=''
 declare -A pids=()
-warnings=()
+warnings=() claimed=() hurry=''
 
 give_up() { printf '%s: %s\n' "$name" "$*" >&2; exit 1; }
 
@@ -62,13 +62,6 @@ ask_doctor() {
         's/^ *\{.*"name": "([^"]*)", "status": "(warning|problem)", "value": "(([^"\\]|\\.)*)", "advice": "(([^"\\]|\\.)*)"\},?$/\2: \1: \3 -> \5/p' <<<"$report")
 }
 
-# check_name: an ApplicationMaster of MapReduce tells its tasks the address that its node's name has there.
-check_name() {
-    if [ ${#workers[@]} -gt 0 ] && [ "$NODES" -gt 1 ] && [ "$MODE" != spark-standalone ] && is_loopback; then
-        warnings+=("warning: this node knows its own name as a loopback address: MapReduce's tasks on other nodes fail -> give the name its own address in /etc/hosts there")
-    fi
-}
-
 # place_data: the share of each RAM disk, in bytes, and what is kept free where data lies in a RAM disk without a storage mode.
 place_data() {
     local folders size
@@ -96,7 +89,7 @@ measure() {
     [ ${#workers[@]} -eq 0 ] || place_data
     [ ${#workers[@]} -eq 0 ] || [ "$CONTAINERS" -ge 512 ] ||
         give_up "the job has $memory MB of this node, its daemons need $(least_memory "${roles[@]}"): ask for more (Slurm: --mem, PBS: mem)"
-    node_options="-Dhowdah.local=$local_folder -Dhowdah.memory=$CONTAINERS -Dhowdah.cores=$cores -Dhowdah.reserved=${reserved:-0}"
+    node_options="-Dhowdah.local=$local_folder -Dhowdah.address=$(own_address) -Dhowdah.memory=$CONTAINERS -Dhowdah.cores=$cores -Dhowdah.reserved=${reserved:-0}"
     node_options+=" -Dhowdah.data=$(data_folders) -Dhowdah.ram=${ram:-0}"
     task_memory=$CONTAINERS task_cores=$cores
     {
@@ -167,16 +160,18 @@ stop_daemons() {
 # workers_stopped: whether the workers of all nodes have; until then they ask the masters.
 workers_stopped() { [ "$(find "$JOB/run" -name 'stopped-*' | wc -l)" -ge "$NODES" ]; }
 
-# clean_up: within 20 seconds, less than a batch system waits before it kills.
+# clean_up: within 20 seconds. A batch system that cancels waits less than that before it kills, and has told the daemons itself.
 clean_up() {
-    local deadline=$((SECONDS + 12)) folder
+    local grace=8 deadline folder
     trap '' TERM INT HUP
+    [ -z "$hurry" ] || grace=2
+    deadline=$((SECONDS + grace + 4))
     [ "$index" -ne 0 ] || : >"$JOB/run/stop" || true # the job's folder may be gone
-    stop_daemons 8 ${workers[@]+"${workers[@]}"}
+    stop_daemons "$grace" ${workers[@]+"${workers[@]}"}
     : >"$JOB/run/stopped-$index" || true
-    while [ ${#masters[@]} -gt 0 ] && [ "$SECONDS" -lt "$deadline" ] && ! workers_stopped; do sleep 0.2; done
-    stop_daemons 5 ${masters[@]+"${masters[@]}"}
-    for folder in "${claimed[@]}"; do
+    while [ ${#masters[@]} -gt 0 ] && [ ${#pids[@]} -gt 0 ] && [ "$SECONDS" -lt "$deadline" ] && ! workers_stopped; do sleep 0.2; done
+    stop_daemons "$(between 0 "$grace" 5)" ${masters[@]+"${masters[@]}"}
+    for folder in ${claimed[@]+"${claimed[@]}"}; do
         kill_users_of "$folder"
         rm -rf -- "$folder"
     done
@@ -196,10 +191,10 @@ job_goes_on() {
     fi
 }
 
-# watch_daemons: returns at the end of the job; gives up when a daemon dies.
+# watch_daemons: returns at the end of the job, or when a signal came; gives up when a daemon dies.
 watch_daemons() {
     local daemon
-    while job_goes_on; do
+    while job_goes_on && [ -z "$hurry" ]; do
         for daemon in "${!pids[@]}"; do
             kill -0 "${pids[$daemon]}" 2>/dev/null || give_up "the ${daemon##*:} has died: $(reason "$JOB/logs" "${daemon##*:}" "$name")"
         done
@@ -209,18 +204,19 @@ watch_daemons() {
 umask 077
 check_storage
 ask_doctor
-check_name
 while read -r root; do [ ! -d "$root" ] || remove_leftovers "$root"; done < <(data_roots)
 measure
+trap clean_up EXIT
+# No more than a flag: bash 5.2 dies of SIGSEGV in what comes after an exit from within read -t, here clean_up.
+trap 'hurry=1' TERM INT HUP
 claim "$local_folder" || give_up "the folder $local_folder cannot be made: set HOWDAH_JOB_LOCAL to a folder of this node's disk"
 claimed=("$local_folder")
-trap clean_up EXIT
 while read -r root; do
     [ "$root" != "$LOCAL" ] || continue
     claim "$root/howdah-$RUN-$index" || give_up "the folder $root/howdah-$RUN-$index cannot be made"
     claimed+=("$root/howdah-$RUN-$index")
 done < <(data_roots)
-trap 'exit 143' TERM INT HUP
 for daemon in ${masters[@]+"${masters[@]}"}; do run_daemon "$daemon" "$MASTER_HEAP" & pids[$daemon]=$!; done
 for daemon in ${workers[@]+"${workers[@]}"}; do run_daemon "$daemon" "$WORKER_HEAP" & pids[$daemon]=$!; done
 watch_daemons
+[ -z "$hurry" ] || exit 143

@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # The folders of a job's data: by kind, and probed on each node. Sourced by job.sh and node.sh.
 
+# stores_in_ram: whether the mode is one of HDFS's storage modes that have replicas in RAM.
+stores_in_ram() { [ "$MODE" = hhh ] || [ "$MODE" = hhh-m ]; }
+
 # in_memory FOLDER: whether what is written there takes memory.
 in_memory() { case $(stat -f -c %T -- "$1" 2>/dev/null) in tmpfs | ramfs) ;; *) return 1 ;; esac; }
 
@@ -74,7 +77,7 @@ data_folders() {
         split_list folders "${!kind}"
         [ "$kind" != HDD ] || [ -n "$SSD$HDD" ] || folders=("$LOCAL")
         case $kind in RAM) tag='[RAM_DISK]' ;; SSD) tag='[SSD]' ;; HDD) tag='[DISK]' ;; esac
-        [ "$MODE" = hhh ] || tag=''
+        stores_in_ram || tag=''
         for folder in ${folders[@]+"${folders[@]}"}; do list+=("${tag}file://$folder/howdah-$RUN-$index/data-${kind,,}"); done
     done
     (IFS=,; printf '%s\n' "${list[*]}")

@@ -70,7 +70,7 @@ with_job() {
 
 @test "a mode that is not there is refused by its name, as are folders that are of no use" {
     local mode
-    for mode in hhh-m hhh-l hhh-l-bb lustre-local lustre-only; do
+    for mode in hhh-l hhh-l-bb lustre-local lustre-only; do
         fails_with "the mode $mode is not in this release" with_job "MODE=$mode; choose_mode"
     done
     fails_with 'the mode fast is not known' with_job 'MODE=fast; choose_mode'
@@ -84,6 +84,8 @@ with_job() {
     export RAMDISK_PATH=/r SSD_PATH=/s HDD_PATH=/h1,/h2 LUSTRE_PATH=$ROOM
     run -0 with_job 'MODE=hhh SSD=/mine; choose_mode; echo "$RAM $SSD $HDD $SHARED"'
     [ "$output" = "/r /mine /h1,/h2 $ROOM" ]
+    run -0 with_job 'MODE=hhh-m; choose_mode; echo "$RAM"'
+    [ "$output" = /r ]
     run -0 with_job 'choose_mode; echo "$RAM $SSD"' # a site may set them for all
     [ "$output" = ' /s' ]
 }
@@ -97,6 +99,72 @@ with_job() {
     printf 'C a b\nhdfs dfs.blocksize 1m\n' >"$ROOM/settings"
     fails_with "line 2 of $ROOM/settings is not" with_job "read_settings $ROOM/settings"
     fails_with "$ROOM/none cannot be read" with_job "read_settings $ROOM/none"
+}
+
+@test "a job's template: what each node says of itself, its RAM in a storage mode only" {
+    value() { xmllint --xpath "string(//property[name='$2']/value)" "$ROOM/site/$1-site.xml"; }
+    run -0 with_job "HOSTS=(n1) MASTER=n1 MEMORY=(3000) CORES=(2) LOCAL=$ROOM; write_template $ROOM/site"
+    [ "$(value yarn yarn.nodemanager.hostname)" = '${howdah.address}' ]
+    [ -z "$(value hdfs dfs.rdma.memory.capacity)" ]
+    rm -r "$ROOM/site"
+    run -0 with_job "MODE=hhh-m HOSTS=(n1) MASTER=n1 MEMORY=(3000) CORES=(2) LOCAL=$ROOM RAM=/dev/shm; write_template $ROOM/site"
+    [ "$(value hdfs dfs.rdma.memory.capacity)" = '${howdah.ram}' ]
+}
+
+@test "a signal while a folder is made leaves nothing; a folder of another job stays" {
+    local job="LOCAL=$ROOM/local RUN=7 OWN_LOCAL='' JOB=$ROOM/none HOSTS=(a) STOP='' COMMAND_PID='' NODE_PIDS=(); trap stop_nodes EXIT"
+    run with_job "$job; claim() { kill -TERM \$\$; mkdir \"\$1\"; }; make_own_folder; echo never"
+    [ "$status" -eq 143 ]
+    [ -z "$output" ]
+    [ -z "$(ls -A "$ROOM/local")" ]
+    mkdir "$ROOM/local/howdah-7-command"
+    fails_with 'cannot write to its disk' with_job "$job; make_own_folder"
+    [ -d "$ROOM/local/howdah-7-command" ]
+}
+
+@test "a job that is cancelled removes its own folder before it waits for a node that does not answer" {
+    mkdir -p "$ROOM/local/own"
+    sleep 600 3>&- &
+    local node=$! job
+    with_job "JOB=$ROOM/none HOSTS=(a) STOP='' COMMAND_PID='' NODE_PIDS=($node) OWN_LOCAL=$ROOM/local/own; stop_nodes" 3>&- &
+    job=$!
+    until [ ! -e "$ROOM/local/own" ]; do kill -0 "$job"; sleep 0.1; done
+    kill -0 "$node" # the job still waits for it
+    kill "$node"
+    wait "$job"
+}
+
+@test "a node that is told to end, with all that it has started, cleans up and says so" {
+    local home=$ROOM/tree node status stop round
+    mkdir -p "$home/bin" "$home/share" "$ROOM/local"
+    ln -s "$TREE/share/slurm-pbs" "$home/share/slurm-pbs"
+    printf '#!/bin/bash\ncase "$*" in *-format*) exit ;; esac\ntouch %q/up-"$3"\nexec sleep 600\n' "$ROOM" >"$home/bin/hdfs"
+    cp "$home/bin/hdfs" "$home/bin/yarn"
+    printf '#!/bin/bash\n' >"$home/bin/howdah"
+    chmod +x "$home"/bin/*
+    printf 'HOWDAH_HOME=%q JOB=%q RUN=7 LOCAL=%q NODES=2 ALL_WORK= MODE=plain MASTER=n1 RAM= SSD= HDD=\nMEMORY=(4000) CORES=(1)\n' \
+        "$home" "$ROOM/job" "$ROOM/local" >"$ROOM/settings"
+    mkfifo "$ROOM/stop"
+    exec {stop}<>"$ROOM/stop"
+    # An exit from within read -t ends bash 5.2 by SIGSEGV, most times but not each time.
+    for round in 1 2 3; do
+        rm -rf "$ROOM/job" "$ROOM"/up-*
+        mkdir -p "$ROOM"/job/{run,logs}
+        setsid bash "$home/share/slurm-pbs/node.sh" "$ROOM/settings" 0 <&"$stop" >"$ROOM/out" 2>&1 3>&- &
+        node=$! status=0
+        until [ -e "$ROOM/up-namenode" ] && [ -e "$ROOM/up-resourcemanager" ]; do kill -0 "$node"; sleep 0.05; done
+        sleep "0.$round" # somewhere in its wait
+        kill -TERM -- "-$node"
+        until [ -e "$ROOM/job/run/stopped-0" ]; do kill -0 "$node"; sleep 0.05; done
+        sleep 0.5
+        touch "$ROOM/job/run/stopped-1" # the other node
+        wait "$node" || status=$?
+        cat "$ROOM/out"
+        echo "round $round: $status"
+        [ "$status" -eq 143 ]
+        [ -z "$(ls -A "$ROOM/local")" ]
+        [ -e "$ROOM/job/run/times-0" ]
+    done
 }
 
 @test "what cannot be copied in or out is named before anything starts" {
@@ -137,12 +205,14 @@ with_job() {
     run -1 with_job "rotates $ROOM $ROOM/blocks"
 }
 
-@test "folders of data: each kind tagged in the mode HHH, all alike without; the job's own where none is named" {
+@test "folders of data: each kind tagged in the modes HHH and HHH-M, all alike without; the job's own where none is named" {
     local show='index=1 RUN=7 LOCAL=/l; data_folders'
     run -0 with_job "$show"
     [ "$output" = file:///l/howdah-7-1/data-hdd ]
     run -0 with_job "MODE=hhh RAM=/r SSD=/s HDD=/h,/i; $show"
     [ "$output" = '[RAM_DISK]file:///r/howdah-7-1/data-ram,[SSD]file:///s/howdah-7-1/data-ssd,[DISK]file:///h/howdah-7-1/data-hdd,[DISK]file:///i/howdah-7-1/data-hdd' ]
+    run -0 with_job "MODE=hhh-m RAM=/r; $show"
+    [ "$output" = '[RAM_DISK]file:///r/howdah-7-1/data-ram,[DISK]file:///l/howdah-7-1/data-hdd' ]
     run -0 with_job "SSD=/l HDD=/l; $show"
     [ "$output" = file:///l/howdah-7-1/data-ssd,file:///l/howdah-7-1/data-hdd ]
 }
