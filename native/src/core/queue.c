@@ -46,7 +46,7 @@ void hd_queue_unref(hd_queue *queue)
 }
 
 /* Under the lock. */
-static void signal_now(hd_queue *queue)
+static void queue_signal_now(hd_queue *queue)
 {
     uint64_t one = 1;
     bool ready = !hd_list_empty(&queue->events) || atomic_load(&queue->woken) || atomic_load(&queue->engine->closing);
@@ -60,7 +60,7 @@ static void signal_now(hd_queue *queue)
 void hd_queue_signal(hd_queue *queue)
 {
     pthread_mutex_lock(&queue->lock);
-    signal_now(queue);
+    queue_signal_now(queue);
     pthread_mutex_unlock(&queue->lock);
 }
 
@@ -70,12 +70,12 @@ int hd_queue_fd(hd_queue *queue)
     if (queue->fd < 0)
         queue->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     int fd = queue->fd < 0 ? hd_error(-errno, "no descriptor for a queue: %s", strerror(errno)) : queue->fd;
-    signal_now(queue);
+    queue_signal_now(queue);
     pthread_mutex_unlock(&queue->lock);
     return fd;
 }
 
-static void wake(hd_queue *queue)
+static void queue_wake(hd_queue *queue)
 {
     atomic_fetch_add(&queue->word, 1);
     if (atomic_load(&queue->sleepers))
@@ -93,11 +93,11 @@ bool hd_queue_post(hd_queue *queue, struct hd_event_node *node)
         hd_list_add_tail(&queue->events, &node->link);
         atomic_store_explicit(&queue->filled, true, memory_order_relaxed);
         if (queue->fd >= 0)
-            signal_now(queue);
+            queue_signal_now(queue);
     }
     pthread_mutex_unlock(&queue->lock);
     if (alive)
-        wake(queue);
+        queue_wake(queue);
     return alive;
 }
 
@@ -110,13 +110,13 @@ void hd_queue_cancel(hd_queue *queue, struct hd_event_node *node)
         node->posted = false;
         hd_list_remove(&node->link);
         if (queue->fd >= 0)
-            signal_now(queue);
+            queue_signal_now(queue);
     }
     pthread_mutex_unlock(&queue->lock);
 }
 
 /* Under the lock. `discard` may be NULL. @return false if there is none */
-static bool take_first(hd_queue *queue, struct hd_event *event, void (**discard)(struct hd_event *event))
+static bool queue_take_first(hd_queue *queue, struct hd_event *event, void (**discard)(struct hd_event *event))
 {
     if (hd_list_empty(&queue->events))
         return false;
@@ -135,11 +135,11 @@ int hd_queue_take(hd_queue *queue, struct hd_event *events, size_t max)
 {
     int count = 0;
     pthread_mutex_lock(&queue->lock);
-    while ((size_t)count < max && take_first(queue, &events[count], NULL))
+    while ((size_t)count < max && queue_take_first(queue, &events[count], NULL))
         count++;
     atomic_store_explicit(&queue->filled, !hd_list_empty(&queue->events), memory_order_relaxed);
     if (queue->fd >= 0)
-        signal_now(queue);
+        queue_signal_now(queue);
     pthread_mutex_unlock(&queue->lock);
     return count;
 }
@@ -165,16 +165,16 @@ void hd_queue_wake(hd_queue *queue)
 {
     atomic_store(&queue->woken, true);
     hd_queue_signal(queue);
-    wake(queue);
+    queue_wake(queue);
 }
 
 /* The next event that nobody will take. Streams and requests of peers must be refused; the rest is dropped. */
-static bool discard_first(hd_queue *queue)
+static bool queue_discard_first(hd_queue *queue)
 {
     struct hd_event event;
     void (*discard)(struct hd_event *) = NULL;
     pthread_mutex_lock(&queue->lock);
-    bool any = take_first(queue, &event, &discard);
+    bool any = queue_take_first(queue, &event, &discard);
     pthread_mutex_unlock(&queue->lock);
     if (discard)
         discard(&event);
@@ -188,7 +188,7 @@ void hd_queue_destroy(hd_queue *queue)
     pthread_mutex_lock(&queue->lock);
     queue->destroyed = true;
     pthread_mutex_unlock(&queue->lock);
-    while (discard_first(queue)) {
+    while (queue_discard_first(queue)) {
     }
     pthread_mutex_lock(&queue->engine->services_lock);
     hd_list_remove(&queue->in_engine);
@@ -206,7 +206,7 @@ struct service {
 };
 
 /* Under services_lock. */
-static struct service *service_named(struct hd_engine *engine, const char *name, size_t length)
+static struct service *queue_service_named(struct hd_engine *engine, const char *name, size_t length)
 {
     for (struct hd_list *n = engine->services.next; n != &engine->services; n = n->next) {
         struct service *service = hd_container(n, struct service, link);
@@ -228,7 +228,7 @@ int hd_engine_listen(hd_engine *engine, const char *name, hd_queue *queue, uint6
     service->queue = hd_queue_ref(queue);
     service->user = user;
     pthread_mutex_lock(&engine->services_lock);
-    bool taken = service_named(engine, name, length) != NULL;
+    bool taken = queue_service_named(engine, name, length) != NULL;
     if (!taken)
         hd_list_add_tail(&engine->services, &service->link);
     pthread_mutex_unlock(&engine->services_lock);
@@ -242,7 +242,7 @@ int hd_engine_listen(hd_engine *engine, const char *name, hd_queue *queue, uint6
 int hd_engine_unlisten(hd_engine *engine, const char *name)
 {
     pthread_mutex_lock(&engine->services_lock);
-    struct service *service = service_named(engine, name, strlen(name));
+    struct service *service = queue_service_named(engine, name, strlen(name));
     if (service)
         hd_list_remove(&service->link);
     pthread_mutex_unlock(&engine->services_lock);
@@ -256,7 +256,7 @@ int hd_engine_unlisten(hd_engine *engine, const char *name)
 bool hd_service_find(struct hd_engine *engine, const char *name, size_t length, hd_queue **queue, uint64_t *user)
 {
     pthread_mutex_lock(&engine->services_lock);
-    struct service *service = service_named(engine, name, length);
+    struct service *service = queue_service_named(engine, name, length);
     if (service) {
         *queue = hd_queue_ref(service->queue);
         *user = service->user;

@@ -41,7 +41,7 @@ struct hd_party_name hd_party_of_user(uid_t uid)
 }
 
 /* This and what follows under engine->lock. */
-static struct hd_party *find(struct hd_engine *engine, const struct hd_party_name *name)
+static struct hd_party *admit_find(struct hd_engine *engine, const struct hd_party_name *name)
 {
     for (struct hd_list *n = engine->parties.next; n != &engine->parties; n = n->next) {
         struct hd_party *party = hd_container(n, struct hd_party, in_engine);
@@ -51,9 +51,9 @@ static struct hd_party *find(struct hd_engine *engine, const struct hd_party_nam
     return NULL;
 }
 
-static struct hd_party *find_or_make(struct hd_engine *engine, const struct hd_party_name *name)
+static struct hd_party *admit_find_or_make(struct hd_engine *engine, const struct hd_party_name *name)
 {
-    struct hd_party *party = find(engine, name);
+    struct hd_party *party = admit_find(engine, name);
     if (party || !(party = calloc(1, sizeof(*party))))
         return party;
     party->name = *name;
@@ -62,7 +62,7 @@ static struct hd_party *find_or_make(struct hd_engine *engine, const struct hd_p
     return party;
 }
 
-static struct hd_party *largest(struct hd_engine *engine)
+static struct hd_party *admit_largest(struct hd_engine *engine)
 {
     struct hd_party *found = NULL;
     for (struct hd_list *n = engine->parties.next; n != &engine->parties; n = n->next) {
@@ -73,7 +73,7 @@ static struct hd_party *largest(struct hd_engine *engine)
     return found;
 }
 
-static void account(struct hd_engine *engine, struct hd_party *party, int links, size_t bytes)
+static void admit_account(struct hd_engine *engine, struct hd_party *party, int links, size_t bytes)
 {
     party->links += (unsigned)links;
     party->bytes += bytes;
@@ -87,7 +87,7 @@ void hd_admit_end(struct hd_engine *engine, struct hd_admission *admission)
     struct hd_party *party = admission->party;
     if (!party)
         return;
-    account(engine, party, -1, -admission->bytes);
+    admit_account(engine, party, -1, -admission->bytes);
     hd_list_remove(&admission->node);
     admission->party = NULL;
     if (party->links)
@@ -98,26 +98,26 @@ void hd_admit_end(struct hd_engine *engine, struct hd_admission *admission)
 
 /* ---- room ---- */
 
-static unsigned part_of(int64_t links)
+static unsigned admit_part_of(int64_t links)
 {
     return links / SHARE > 0 ? (unsigned)(links / SHARE) : 1;
 }
 
 /* Whose links are too many if this party gets one more of so many bytes; NULL: nobody's. */
-static struct hd_party *who_has_too_many(struct hd_engine *engine, const struct hd_party_name *name, size_t bytes)
+static struct hd_party *admit_who_has_too_many(struct hd_engine *engine, const struct hd_party_name *name, size_t bytes)
 {
     const struct hd_conf *conf = &engine->conf;
-    struct hd_party *party = find(engine, name);
-    if (party &&
-        (party->links + 1 > part_of(conf->links_max) || party->bytes + bytes > (size_t)conf->links_memory / SHARE))
+    struct hd_party *party = admit_find(engine, name);
+    if (party && (party->links + 1 > admit_part_of(conf->links_max) ||
+                  party->bytes + bytes > (size_t)conf->links_memory / SHARE))
         return party;
     bool full = engine->admitted_links + 1 > (unsigned)conf->links_max ||
                 engine->admitted_bytes + bytes > (size_t)conf->links_memory;
-    return full ? largest(engine) : NULL;
+    return full ? admit_largest(engine) : NULL;
 }
 
 /* References to the links of a party that are up. */
-static struct hd_link **list_links(struct hd_party *party, unsigned *count)
+static struct hd_link **admit_list_links(struct hd_party *party, unsigned *count)
 {
     struct hd_link **links = calloc(party->links, sizeof(struct hd_link *));
     *count = 0;
@@ -130,7 +130,7 @@ static struct hd_link **list_links(struct hd_party *party, unsigned *count)
 }
 
 /* Without engine->lock. */
-static bool end_link(struct hd_link *link, bool used)
+static bool admit_end_link(struct hd_link *link, bool used)
 {
     hd_link_lock(link);
     bool ends = hd_link_usable(link) && link->used == used &&
@@ -143,14 +143,14 @@ static bool end_link(struct hd_link *link, bool used)
 
 /* Ends some links of a party that are of no use. Drops engine->lock meanwhile, and the party may go. @return how many
  */
-static unsigned end_some(struct hd_engine *engine, struct hd_party *party)
+static unsigned admit_end_some(struct hd_engine *engine, struct hd_party *party)
 {
     unsigned count, ended = 0, wanted = party->links / BATCH + 1;
-    struct hd_link **links = list_links(party, &count);
+    struct hd_link **links = admit_list_links(party, &count);
     pthread_mutex_unlock(&engine->lock); /* a link's lock comes first */
     for (int used = 0; used < 2 && ended == 0; used++)
         for (unsigned i = 0; i < count && ended < wanted; i++)
-            ended += end_link(links[i], used);
+            ended += admit_end_link(links[i], used);
     for (unsigned i = 0; i < count; i++)
         hd_link_put(links[i]);
     free(links);
@@ -159,7 +159,7 @@ static unsigned end_some(struct hd_engine *engine, struct hd_party *party)
     return ended;
 }
 
-static bool any_is_ending(const struct hd_party *party)
+static bool admit_any_is_ending(const struct hd_party *party)
 {
     for (struct hd_list *n = party->admissions.next; n != &party->admissions; n = n->next)
         if (atomic_load(&hd_container(n, struct hd_link, admission.node)->error))
@@ -168,19 +168,20 @@ static bool any_is_ending(const struct hd_party *party)
 }
 
 /* Until there is room, or `deadline`. @return whether there is */
-static bool wait_for_room(struct hd_engine *engine, const struct hd_party_name *name, size_t bytes, int64_t deadline)
+static bool admit_wait_for_room(struct hd_engine *engine, const struct hd_party_name *name, size_t bytes,
+                                int64_t deadline)
 {
     int64_t until = hd_now() + WAIT;
     if (deadline < until)
         until = deadline;
     struct timespec ts = {.tv_sec = until / 1000000000, .tv_nsec = until % 1000000000};
     int late = 0;
-    while (who_has_too_many(engine, name, bytes) && !late && !atomic_load(&engine->closing))
+    while (admit_who_has_too_many(engine, name, bytes) && !late && !atomic_load(&engine->closing))
         late = pthread_cond_timedwait(&engine->link_gone, &engine->lock, &ts);
-    return !who_has_too_many(engine, name, bytes);
+    return !admit_who_has_too_many(engine, name, bytes);
 }
 
-static int refuse(struct hd_engine *engine)
+static int admit_refuse(struct hd_engine *engine)
 {
     hd_count(engine->stats, links_refused, 1);
     int err = hd_error(-ENOSPC,
@@ -194,20 +195,20 @@ static int refuse(struct hd_engine *engine)
     return err;
 }
 
-static int make_room(struct hd_engine *engine, const struct hd_party_name *name, size_t bytes, int64_t deadline)
+static int admit_make_room(struct hd_engine *engine, const struct hd_party_name *name, size_t bytes, int64_t deadline)
 {
     if (bytes > (size_t)engine->conf.links_memory / SHARE)
         return hd_error(-ENOSPC, "a link of %zu bytes is above half of %s", bytes, HD_KEY_PREFIX "links.memory");
     int64_t end = hd_now() + WAITS * WAIT;
     if (deadline == HD_FOREVER || deadline > end)
         deadline = end;
-    for (struct hd_party *party; (party = who_has_too_many(engine, name, bytes));) {
+    for (struct hd_party *party; (party = admit_who_has_too_many(engine, name, bytes));) {
         if (atomic_load(&engine->closing))
             return hd_error(-ESHUTDOWN, "the engine was closed");
-        bool ending = any_is_ending(party);
-        if (hd_expired(deadline) || (end_some(engine, party) == 0 && !ending))
-            return refuse(engine);
-        wait_for_room(engine, name, bytes, deadline);
+        bool ending = admit_any_is_ending(party);
+        if (hd_expired(deadline) || (admit_end_some(engine, party) == 0 && !ending))
+            return admit_refuse(engine);
+        admit_wait_for_room(engine, name, bytes, deadline);
     }
     return 0;
 }
@@ -217,15 +218,15 @@ int hd_admit(struct hd_link *link, const struct hd_party_name *name, size_t byte
     struct hd_engine *engine = link->engine;
     pthread_mutex_lock(&engine->lock);
     hd_admit_end(engine, &link->admission);
-    int err = make_room(engine, name, bytes, deadline);
-    struct hd_party *party = err ? NULL : find_or_make(engine, name);
+    int err = admit_make_room(engine, name, bytes, deadline);
+    struct hd_party *party = err ? NULL : admit_find_or_make(engine, name);
     if (!err && !party)
         err = hd_error(-ENOMEM, "out of memory");
     if (!err) {
         link->admission.party = party;
         link->admission.bytes = bytes;
         hd_list_add_tail(&party->admissions, &link->admission.node);
-        account(engine, party, 1, bytes);
+        admit_account(engine, party, 1, bytes);
     }
     pthread_mutex_unlock(&engine->lock);
     return err;

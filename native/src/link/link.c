@@ -92,7 +92,7 @@ void hd_link_put(hd_link *link)
         link_free(link);
 }
 
-static size_t eager_limit(const struct hd_link *link, const struct hd_ep *ep)
+static size_t link_eager_limit(const struct hd_link *link, const struct hd_ep *ep)
 {
     size_t threshold = link->local ? link->engine->conf.shm_eager_threshold : link->engine->conf.eager_threshold;
     return threshold < ep->frame_tx ? threshold : ep->frame_tx;
@@ -102,7 +102,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
 {
     struct hd_engine *engine = link->engine;
     link->ep = ep;
-    link->eager_max = eager_limit(link, ep);
+    link->eager_max = link_eager_limit(link, ep);
     link->idle_since = link->last_poll = hd_now();
     link->counters = hd_stats_peer(engine->stats, link->peer);
     link->by_transport = hd_stats_transport(engine->stats, hd_link_transport(link));
@@ -138,24 +138,24 @@ void hd_link_doom(struct hd_link *link, int error, const char *format, ...)
 }
 
 /* A transfer or fetch that does not come to its end. Open streams are not: a client that ends leaves them open. */
-static bool work_is_lost(const struct hd_link *link)
+static bool link_work_is_lost(const struct hd_link *link)
 {
     return link->rndvs.used || link->fetches.used || link->served_count;
 }
 
 /* What is noticed first may be that the adapter gets no answer, or that a copy failed. */
-static bool hung_up(const struct hd_link *link)
+static bool link_hung_up(const struct hd_link *link)
 {
     char byte;
     return recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
-static void count_end(struct hd_link *link)
+static void link_count_end(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     if (link->state == HD_LINK_RETIRED) {
         hd_count(engine->stats, links_idle, 1);
-    } else if (link->error == -ECONNRESET && !work_is_lost(link) && (link->peer_ended || hung_up(link))) {
+    } else if (link->error == -ECONNRESET && !link_work_is_lost(link) && (link->peer_ended || link_hung_up(link))) {
         hd_count(engine->stats, links_ended, 1);
         hd_log(&engine->log, HD_LOG_INFO, "link to %s ended: %s", link->peer, link->cause);
     } else if (link->error != -ESHUTDOWN) {
@@ -168,10 +168,10 @@ static void count_end(struct hd_link *link)
 
 /* The first half of the end: everyone is told, but for fetches into memory of the program's that the peer or an adapter
  * may still write. They wait, as all memory that the peer may touch, for hd_link_reap(). */
-static void tear_down(struct hd_link *link)
+static void link_tear_down(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    count_end(link);
+    link_count_end(link);
     link->state = HD_LINK_DOWN;
     link->ep->ops->close(link->ep);
     while (link->copying) { /* at most a chunk each; then nobody writes into memory that we are about to give back */
@@ -197,7 +197,7 @@ void hd_link_settle(struct hd_link *link)
     if (!hd_list_empty(&link->todo)) /* chunks that the caller brought about: nobody else may come by for a while */
         link->hooks->run(link, UINT_MAX);
     if (link->doomed && link->state != HD_LINK_DOWN)
-        tear_down(link);
+        link_tear_down(link);
 }
 
 #define link_show(link, field, value)                                                                                  \
@@ -351,7 +351,7 @@ void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id,
     hd_list_add_tail(&link->controls, &control->node);
 }
 
-static void send_controls(struct hd_link *link)
+static void link_send_controls(struct hd_link *link)
 {
     while (!hd_list_empty(&link->controls)) {
         struct hd_control *control = hd_container(link->controls.next, struct hd_control, node);
@@ -367,7 +367,7 @@ static void send_controls(struct hd_link *link)
 void hd_link_transmit(struct hd_link *link)
 {
     if (!hd_list_empty(&link->controls))
-        send_controls(link);
+        link_send_controls(link);
     if (hd_link_can_send(link))
         link->hooks->room(link);
     if (link->rx_owed >= link->mine.credits / 2)
@@ -385,7 +385,7 @@ bool hd_link_has_work(const struct hd_link *link)
 
 /* ---- receiving ---- */
 
-static int on_retire(struct hd_link *link, uint64_t step)
+static int link_on_retire(struct hd_link *link, uint64_t step)
 {
     bool peer_decides = link->initiator == (step == 0); /* only the initiator asks, only the other one answers */
     if (step > 2 || peer_decides || (step && link->state != HD_LINK_RETIRING))
@@ -405,17 +405,17 @@ static int on_retire(struct hd_link *link, uint64_t step)
     return 0;
 }
 
-static int dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
+static int link_dispatch(struct hd_link *link, const struct hd_frame *f, const void *payload, hd_buf *owner)
 {
     if (f->type == HD_FRAME_CREDIT)
         return 0;
     if (f->type == HD_FRAME_RETIRE)
-        return on_retire(link, f->arg);
+        return link_on_retire(link, f->arg);
     return link->hooks->frame[f->type](link, f, payload, owner);
 }
 
 /* Whether the frame may come now. */
-static int check(const struct hd_link *link, const struct hd_frame *f, const void *payload)
+static int link_check(const struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
     if (!hd_frame_valid(f, link->ep->frame_rx))
         return hd_error(-EPROTO, "a frame of type %u, %u bytes makes no sense", f->type, f->length);
@@ -439,11 +439,11 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     struct hd_link *link = arg;
     if (!hd_link_usable(link))
         return -ECONNRESET;
-    int err = check(link, f, payload);
+    int err = link_check(link, f, payload);
     if (err)
         return err;
     err = f->type == HD_FRAME_DATA ? link->hooks->frame[HD_FRAME_DATA](link, f, payload, owner)
-                                   : dispatch(link, f, payload, owner);
+                                   : link_dispatch(link, f, payload, owner);
     if (err) {
         link->memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
@@ -504,7 +504,7 @@ void hd_links_publish(struct hd_engine *engine)
 }
 
 /* The newest: an older one may be about to end. */
-static struct hd_link *newest_to(hd_engine *engine, const char *address)
+static struct hd_link *link_newest_to(hd_engine *engine, const char *address)
 {
     for (struct hd_list *n = engine->links.prev; n != &engine->links; n = n->prev) {
         struct hd_link *link = hd_container(n, struct hd_link, in_engine);
@@ -517,7 +517,7 @@ static struct hd_link *newest_to(hd_engine *engine, const char *address)
 int hd_link_find(hd_engine *engine, const char *address, hd_link **out)
 {
     pthread_mutex_lock(&engine->lock);
-    struct hd_link *link = newest_to(engine, address);
+    struct hd_link *link = link_newest_to(engine, address);
     pthread_mutex_unlock(&engine->lock);
     if (link && hd_link_open_for_more(link)) {
         *out = link;

@@ -25,20 +25,20 @@
 #define IDLE_LOOK ((int64_t)1000000000)
 #define GUARD_TAG 1ULL
 
-static void watch(struct hd_comm *comm, int fd, uint64_t data, uint32_t events)
+static void comm_watch(struct hd_comm *comm, int fd, uint64_t data, uint32_t events)
 {
     struct epoll_event event = {.events = events, .data.u64 = data};
     if (fd >= 0 && epoll_ctl(comm->epoll_fd, EPOLL_CTL_ADD, fd, &event))
         hd_log(&comm->engine->log, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
 }
 
-static void unwatch(struct hd_comm *comm, int fd)
+static void comm_unwatch(struct hd_comm *comm, int fd)
 {
     if (fd >= 0)
         epoll_ctl(comm->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 }
 
-static void drain(int fd)
+static void comm_drain(int fd)
 {
     uint64_t count;
     if (read(fd, &count, sizeof(count)) < 0) {
@@ -59,22 +59,22 @@ void hd_comm_adopt(struct hd_link *link)
     hd_kick_now(&comm->kick);
 }
 
-static void adopt_fresh(struct hd_comm *comm)
+static void comm_adopt_fresh(struct hd_comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
     while (!hd_list_empty(&comm->fresh)) {
         struct hd_link *link = hd_container(comm->fresh.next, struct hd_link, in_comm);
         hd_list_remove(&link->in_comm);
         hd_list_add_tail(&comm->links, &link->in_comm);
-        watch(comm, link->guard_fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
-        watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
+        comm_watch(comm, link->guard_fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
+        comm_watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
         atomic_store(&comm->kick.quick, true); /* arms it */
     }
     pthread_mutex_unlock(&comm->lock);
 }
 
 /* The link gets another turn when the others have had theirs. On its communication thread. */
-static void requeue(struct hd_link *link)
+static void comm_requeue(struct hd_link *link)
 {
     if (hd_list_empty(&link->in_busy))
         hd_list_add_tail(&hd_container(link->kick, struct hd_comm, kick)->busy, &link->in_busy);
@@ -85,12 +85,12 @@ static void requeue(struct hd_link *link)
 
 /* The guard has ended. Takes what the peer sent before, turn by turn, and then ends the link: also if the peer goes on
  * sending. */
-static void take_last_words(struct hd_link *link)
+static void comm_take_last_words(struct hd_link *link)
 {
     bool more = hd_link_turn(link);
     more = more || (hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep));
     if (more && (int32_t)(link->last_sequence - link->rx_sequence) > 0 && link->last_turns-- > 0) {
-        requeue(link);
+        comm_requeue(link);
         return;
     }
     bool retired = link->state == HD_LINK_RETIRED;
@@ -100,14 +100,14 @@ static void take_last_words(struct hd_link *link)
 }
 
 /* Nothing may come on the guard but its end. */
-static void guard_event(struct hd_comm *comm, struct hd_link *link)
+static void comm_guard_event(struct hd_comm *comm, struct hd_link *link)
 {
     char byte;
     ssize_t n = recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     int err = n < 0 ? errno : 0;
-    unwatch(comm, link->guard_fd);
+    comm_unwatch(comm, link->guard_fd);
     hd_link_lock(link);
     if (n > 0) {
         hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
@@ -116,12 +116,12 @@ static void guard_event(struct hd_comm *comm, struct hd_link *link)
         link->guard_error = err;
         link->last_sequence = link->rx_sequence + link->mine.credits + LAST_CONTROLS;
         link->last_turns = LAST_TURNS;
-        take_last_words(link);
+        comm_take_last_words(link);
     }
     hd_link_leave(link);
 }
 
-static bool polled_by_callers(const struct hd_link *link)
+static bool comm_polled_by_callers(const struct hd_link *link)
 {
     return link->poller || atomic_load(&link->queue_pollers);
 }
@@ -130,7 +130,7 @@ static bool polled_by_callers(const struct hd_link *link)
 
 /* Polls for poll.spin since the last arrival, since one is often followed by another. @return whether that has to go on
  * in the next turn. */
-static bool linger(struct hd_link *link)
+static bool comm_linger(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     bool resumed = link->lingers, hit = false, more = false;
@@ -140,7 +140,7 @@ static bool linger(struct hd_link *link)
     int64_t now = hd_now(), end = now + LINGER;
     if (!resumed)
         link->linger_until = now + engine->conf.poll_spin;
-    for (unsigned i = 1; hd_link_usable(link) && !polled_by_callers(link) && !more && now < end; i++) {
+    for (unsigned i = 1; hd_link_usable(link) && !comm_polled_by_callers(link) && !more && now < end; i++) {
         if (link->ep->ops->pending(link->ep)) {
             hit = true;
             more = hd_link_turn(link);
@@ -155,7 +155,7 @@ static bool linger(struct hd_link *link)
         if (now >= link->linger_until)
             break;
     }
-    link->lingers = hd_link_usable(link) && !polled_by_callers(link) && (more || now < link->linger_until);
+    link->lingers = hd_link_usable(link) && !comm_polled_by_callers(link) && (more || now < link->linger_until);
     if (hit)
         hd_spin_learn_hit(&link->spin);
     else if (!resumed && !link->lingers)
@@ -166,65 +166,65 @@ static bool linger(struct hd_link *link)
 
 bool hd_comm_serve(struct hd_link *link)
 {
-    if (!hd_link_usable(link) || polled_by_callers(link))
+    if (!hd_link_usable(link) || comm_polled_by_callers(link))
         return false;
     if (hd_link_turn(link))
         return true;
     if (!hd_link_usable(link) || (link->armed = link->ep->ops->arm(link->ep)))
         return false;
-    return !link->memory_stalled && link->ep->ops->pending(link->ep); /* else later, by tick() */
+    return !link->memory_stalled && link->ep->ops->pending(link->ep); /* else later, by comm_tick() */
 }
 
-static void serve_or_requeue(struct hd_link *link)
+static void comm_serve_or_requeue(struct hd_link *link)
 {
     if (hd_comm_serve(link))
-        requeue(link);
+        comm_requeue(link);
 }
 
 /* One turn of a link that has, or had, something to do. `alone`: no other one has. The lock is held. */
-static void take_turn(struct hd_link *link, bool alone)
+static void comm_take_turn(struct hd_link *link, bool alone)
 {
     if (!hd_link_usable(link))
         return;
     if (link->ending) {
-        take_last_words(link);
+        comm_take_last_words(link);
         return;
     }
-    if (polled_by_callers(link)) {
+    if (comm_polled_by_callers(link)) {
         link->lingers = false;
         if (!hd_list_empty(&link->todo) && hd_link_turn(link))
-            requeue(link);
-    } else if (hd_link_turn(link) || (alone && linger(link))) {
-        requeue(link);
+            comm_requeue(link);
+    } else if (hd_link_turn(link) || (alone && comm_linger(link))) {
+        comm_requeue(link);
     } else {
         link->lingers = false;
-        serve_or_requeue(link);
+        comm_serve_or_requeue(link);
     }
     if (hd_link_usable(link) && !link->armed && hd_list_empty(&link->in_busy))
         hd_link_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
 }
 
-static void link_event(struct hd_link *link, bool alone)
+static void comm_link_event(struct hd_link *link, bool alone)
 {
-    drain(link->ep->ops->event_fd(link->ep));
+    comm_drain(link->ep->ops->event_fd(link->ep));
     hd_link_lock(link);
     link->ep->ops->disarm(link->ep);
     link->armed = false;
     if (hd_link_usable(link))
         hd_count(link->engine->stats, wakeups, 1);
-    take_turn(link, alone);
+    comm_take_turn(link, alone);
     hd_link_leave(link);
 }
 
 /* A turn for each link that had more to do. */
-static void serve_busy(struct hd_comm *comm, bool alone)
+static void comm_serve_busy(struct hd_comm *comm, bool alone)
 {
     for (struct hd_list *node, *last = comm->busy.prev; !hd_list_empty(&comm->busy);) {
         node = comm->busy.next;
         struct hd_link *link = hd_container(node, struct hd_link, in_busy);
         hd_list_remove(node);
         hd_link_lock(link);
-        take_turn(link, alone && node == last && hd_list_empty(&comm->busy));
+        comm_take_turn(link, alone && node == last && hd_list_empty(&comm->busy));
         hd_link_leave(link);
         if (node == last)
             return;
@@ -233,7 +233,7 @@ static void serve_busy(struct hd_comm *comm, bool alone)
 
 /* ---- the regular look at a link ---- */
 
-static int64_t idle_look(struct hd_link *link, int64_t now)
+static int64_t comm_idle_look(struct hd_link *link, int64_t now)
 {
     int64_t timeout = link->engine->conf.link_idle_timeout;
     if (timeout == 0 || !link->initiator || link->state != HD_LINK_UP || !hd_link_idle(link))
@@ -247,23 +247,23 @@ static int64_t idle_look(struct hd_link *link, int64_t now)
 }
 
 /* A thread that sleeps on the transport takes what comes. Until it leaves, which it then tells, nobody need look. */
-static bool poller_sleeps(struct hd_link *link, int64_t now)
+static bool comm_poller_sleeps(struct hd_link *link, int64_t now)
 {
     return link->poller && atomic_load(&link->poller_asleep) && !hd_link_has_work(link) &&
            now - atomic_load(&link->asleep_since) >= link->engine->conf.poll_handover;
 }
 
 /* Whether no caller has polled for poll.handover. They only count: reading the clock costs more than a message. */
-static bool left_alone(struct hd_link *link, int64_t now)
+static bool comm_left_alone(struct hd_link *link, int64_t now)
 {
     if (link->polls != link->polls_seen) {
         link->polls_seen = link->polls;
         link->last_poll = now;
     }
-    return !polled_by_callers(link) && !link->armed && now - link->last_poll >= link->engine->conf.poll_handover;
+    return !comm_polled_by_callers(link) && !link->armed && now - link->last_poll >= link->engine->conf.poll_handover;
 }
 
-static void say_overlooked(struct hd_link *link, int64_t ms)
+static void comm_say_overlooked(struct hd_link *link, int64_t ms)
 {
     hd_count(link->engine->stats, wakeups_lost, 1);
     if (!link->overlooked_said)
@@ -278,7 +278,7 @@ static void say_overlooked(struct hd_link *link, int64_t ms)
 /* Whoever sleeps relies on the transport to wake it. Should a notification get lost, below us or by a mistake of ours,
  * the call would stand until its timeout; so the regular look asks, and wakes the sleeper if at two looks there is
  * something and nothing was taken in between. */
-static void look_for_overlooked(struct hd_link *link, int64_t now)
+static void comm_look_for_overlooked(struct hd_link *link, int64_t now)
 {
     bool asleep = link->armed || (link->poller && atomic_load(&link->poller_asleep));
     if (!asleep || !link->ep->ops->pending(link->ep)) {
@@ -292,7 +292,7 @@ static void look_for_overlooked(struct hd_link *link, int64_t now)
     }
     if (now - link->overlooked_since < IDLE_LOOK)
         return;
-    say_overlooked(link, (now - link->overlooked_since) / 1000000);
+    comm_say_overlooked(link, (now - link->overlooked_since) / 1000000);
     link->overlooked_since = 0;
     if (!link->armed) {
         link->ep->ops->wake(link->ep);
@@ -300,29 +300,29 @@ static void look_for_overlooked(struct hd_link *link, int64_t now)
     }
     link->ep->ops->disarm(link->ep);
     link->armed = false;
-    serve_or_requeue(link);
+    comm_serve_or_requeue(link);
 }
 
 /* @return nanoseconds until the next look, or -1 if the link is no more. */
-static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
+static int64_t comm_tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
 {
     int64_t handover = comm->engine->conf.poll_handover, next = IDLE_LOOK;
     hd_link_lock(link);
     if (link->state == HD_LINK_DOWN) {
         int event_fd = link->ep->ops->event_fd(link->ep);
-        unwatch(comm, event_fd); /* before it is closed */
+        comm_unwatch(comm, event_fd); /* before it is closed */
         next = hd_link_reap(link) ? -1 : handover;
     } else if (hd_link_usable(link)) {
         if (hd_link_has_work(link) && hd_link_turn(link)) /* a caller that polls may be asleep */
-            requeue(link);
+            comm_requeue(link);
         if (!hd_list_empty(&link->memory_senders))
             link->hooks->senders_memory(link);
-        if (left_alone(link, now) || link->handed)
-            serve_or_requeue(link);
+        if (comm_left_alone(link, now) || link->handed)
+            comm_serve_or_requeue(link);
         link->handed = false;
-        look_for_overlooked(link, now);
-        int64_t idle = idle_look(link, now);
-        link->unattended = !link->armed && poller_sleeps(link, now);
+        comm_look_for_overlooked(link, now);
+        int64_t idle = comm_idle_look(link, now);
+        link->unattended = !link->armed && comm_poller_sleeps(link, now);
         bool soon = (!link->armed && !link->unattended) || hd_link_has_work(link);
         next = soon ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
     }
@@ -332,10 +332,10 @@ static int64_t tick(struct hd_comm *comm, struct hd_link *link, int64_t now)
     return down && next > handover ? handover : next;
 }
 
-static void bury(struct hd_comm *comm, struct hd_link *link)
+static void comm_bury(struct hd_comm *comm, struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    unwatch(comm, link->guard_fd);
+    comm_unwatch(comm, link->guard_fd);
     hd_list_remove(&link->in_comm);
     hd_list_remove(&link->in_busy);
     pthread_mutex_lock(&engine->lock);
@@ -353,7 +353,7 @@ static void bury(struct hd_comm *comm, struct hd_link *link)
 #define BURIALS 16 /* in a row: an adapter takes its time to give up a link, and the links that live wait meanwhile */
 
 /* @return nanoseconds to sleep. */
-static int64_t look_around(struct hd_comm *comm)
+static int64_t comm_look_around(struct hd_comm *comm)
 {
     int64_t now = hd_now(), sleep = INT64_MAX;
     unsigned buried = 0;
@@ -365,9 +365,9 @@ static int64_t look_around(struct hd_comm *comm)
             sleep = 0;
             continue;
         }
-        int64_t next = tick(comm, link, now);
+        int64_t next = comm_tick(comm, link, now);
         if (next < 0) {
-            bury(comm, link);
+            comm_bury(comm, link);
             buried++;
         } else if (next < sleep) {
             sleep = next;
@@ -382,12 +382,12 @@ static int64_t look_around(struct hd_comm *comm)
     return sleep;
 }
 
-static int to_milliseconds(int64_t ns)
+static int comm_to_milliseconds(int64_t ns)
 {
     return ns == INT64_MAX ? -1 : ns / 1000000 >= INT_MAX ? INT_MAX : (int)((ns + 999999) / 1000000);
 }
 
-static void *run(void *arg)
+static void *comm_run(void *arg)
 {
     struct hd_comm *comm = arg;
     int64_t next_look = 0;
@@ -398,30 +398,30 @@ static void *run(void *arg)
         int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
         struct epoll_event events[64];
         bool busy = !hd_list_empty(&comm->busy);
-        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), busy ? 0 : to_milliseconds(sleep));
+        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), busy ? 0 : comm_to_milliseconds(sleep));
         for (int i = 0; i < n; i++) {
             uint64_t data = events[i].data.u64;
             struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~GUARD_TAG);
             if (!link) {
-                drain(comm->kick.fd);
+                comm_drain(comm->kick.fd);
                 next_look = 0;
             } else if (data & GUARD_TAG) {
-                guard_event(comm, link);
+                comm_guard_event(comm, link);
                 next_look = 0;
             } else {
-                link_event(link, n == 1 && !busy);
+                comm_link_event(link, n == 1 && !busy);
             }
         }
         if (busy)
-            serve_busy(comm, n <= 0);
+            comm_serve_busy(comm, n <= 0);
         now = hd_now();
         if (comm->kick.soon && next_look > now + comm->engine->conf.poll_handover)
             next_look = now + comm->engine->conf.poll_handover;
         comm->kick.soon = false;
         if (now < next_look)
             continue;
-        adopt_fresh(comm);
-        int64_t pause = look_around(comm);
+        comm_adopt_fresh(comm);
+        int64_t pause = comm_look_around(comm);
         next_look = pause == INT64_MAX ? INT64_MAX : hd_now() + pause;
     }
     return NULL;
@@ -443,8 +443,8 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
     comm->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
     if (comm->epoll_fd < 0)
         return hd_error(-errno, "no descriptor for a communication thread: %s", strerror(errno));
-    watch(comm, comm->kick.fd, 0, EPOLLIN);
-    return hd_thread_start(&comm->thread, "howdah-comm", run, comm);
+    comm_watch(comm, comm->kick.fd, 0, EPOLLIN);
+    return hd_thread_start(&comm->thread, "howdah-comm", comm_run, comm);
 }
 
 static void comm_close(struct hd_comm *comm)

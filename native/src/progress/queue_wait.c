@@ -8,7 +8,7 @@
 #define SPIN_LINKS 4
 
 /* The engine's links, if they are few: claimed, so that the communication thread leaves them to us. */
-static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
+static unsigned queue_claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
 {
     unsigned all = 0, count = 0, taken = 0;
     pthread_mutex_lock(&engine->lock);
@@ -35,7 +35,7 @@ static unsigned claim(struct hd_engine *engine, struct hd_link **links, bool to_
 
 /* Gives the links back. A thread that goes to sleep wants the communication thread to wake it, from the next arrival
  * on. */
-static void release(struct hd_link **links, unsigned count, bool to_sleep)
+static void queue_release(struct hd_link **links, unsigned count, bool to_sleep)
 {
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
@@ -53,7 +53,8 @@ static void release(struct hd_link **links, unsigned count, bool to_sleep)
 }
 
 /* Until `end`, and while there is more of what came before, until the deadline. */
-static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end, int64_t deadline)
+static void queue_poll_links(struct hd_queue *queue, struct hd_link **links, unsigned count, int64_t end,
+                             int64_t deadline)
 {
     bool more[SPIN_LINKS] = {false};
     for (unsigned i = 1; !atomic_load_explicit(&queue->filled, memory_order_relaxed) && !atomic_load(&queue->woken);
@@ -74,22 +75,22 @@ static void poll_links(struct hd_queue *queue, struct hd_link **links, unsigned 
 
 /* Polls a few links on behalf of a thread that waits for events since `start`, until `queue->filled`, an interruption
  * or the end of the spin time. @return whether it did and nothing came: the caller says when something did */
-static bool poll_for_queue(struct hd_queue *queue, int64_t start, int64_t deadline)
+static bool queue_poll_for_queue(struct hd_queue *queue, int64_t start, int64_t deadline)
 {
     struct hd_engine *engine = queue->engine;
     struct hd_link *links[SPIN_LINKS];
     int64_t time = hd_spin_begin(engine, &queue->spin);
     bool spins = time > 0, missed = false;
-    unsigned count = claim(engine, links, spins);
+    unsigned count = queue_claim(engine, links, spins);
     if (spins && count) {
         int64_t end = start + time;
-        poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end, deadline);
+        queue_poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end, deadline);
         bool came = atomic_load_explicit(&queue->filled, memory_order_relaxed);
         missed = !came && !atomic_load(&queue->woken);
         if (came)
             hd_spin_came(engine, &queue->spin, hd_now() - start);
     }
-    release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
+    queue_release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
     if (spins)
         hd_spin_end(engine);
     return missed;
@@ -115,7 +116,7 @@ int hd_queue_wait(hd_queue *queue, struct hd_event *events, size_t max, int64_t 
         if (last)
             return timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "no event came in time");
         int64_t start = hd_now();
-        bool missed = poll_for_queue(queue, start, deadline);
+        bool missed = queue_poll_for_queue(queue, start, deadline);
         if (timeout && atomic_load(&queue->word) == seen)
             hd_queue_sleep(queue, seen, deadline);
         if (missed && timeout)

@@ -41,7 +41,7 @@ void hd_sent_end(struct hd_sent *sent, int status)
     hd_queue_unref(queue);
 }
 
-static struct hd_rma peers_memory(const struct hd_rndv *rndv)
+static struct hd_rma rndv_peers_memory(const struct hd_rndv *rndv)
 {
     return (struct hd_rma){.length = rndv->length, .key = rndv->key, .address = rndv->address};
 }
@@ -49,7 +49,7 @@ static struct hd_rma peers_memory(const struct hd_rndv *rndv)
 void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
 {
     if (rndv->held) {
-        struct hd_rma rma = peers_memory(rndv);
+        struct hd_rma rma = rndv_peers_memory(rndv);
         link->ep->ops->unhold(link->ep, &rma);
     }
     if (rndv->sent)
@@ -64,7 +64,7 @@ void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
 
 /* ---- chunks ---- */
 
-static struct hd_op *op_create(struct hd_link *link)
+static struct hd_op *rndv_op_create(struct hd_link *link)
 {
     struct hd_op *op;
     if (hd_list_empty(&link->ops_free)) {
@@ -80,7 +80,7 @@ static struct hd_op *op_create(struct hd_link *link)
     return op;
 }
 
-static void op_free(struct hd_link *link, struct hd_op *op)
+static void rndv_op_free(struct hd_link *link, struct hd_op *op)
 {
     hd_table_remove(&link->ops, op->handle);
     hd_list_add_tail(&link->ops_free, &op->node);
@@ -107,17 +107,17 @@ void hd_rndv_destroy_all(struct hd_link *link)
         if (!op)
             continue;
         hd_list_remove(&op->node);
-        op_free(link, op);
+        rndv_op_free(link, op);
     }
 }
 
 /* Queues chunks up to the depth. */
-static void issue(struct hd_link *link, struct hd_rndv *rndv)
+static void rndv_issue(struct hd_link *link, struct hd_rndv *rndv)
 {
     const struct hd_conf *conf = &link->engine->conf;
     while (rndv->issued < rndv->length && rndv->inflight < (unsigned)conf->chunk_depth) {
         size_t left = rndv->length - rndv->issued;
-        struct hd_op *op = op_create(link);
+        struct hd_op *op = rndv_op_create(link);
         if (!op) {
             hd_link_doom(link, -ECONNRESET, "out of memory");
             return;
@@ -136,9 +136,9 @@ static void issue(struct hd_link *link, struct hd_rndv *rndv)
     }
 }
 
-static void chunk_done(struct hd_link *link, struct hd_op *op, int status);
+static void rndv_chunk_done(struct hd_link *link, struct hd_op *op, int status);
 
-static void access_failed(struct hd_link *link, int status)
+static void rndv_access_failed(struct hd_link *link, int status)
 {
     hd_link_doom(link, status == -EPROTO ? status : -ECONNRESET, "remote memory access failed: %s",
                  status == -EIO ? "transport error" : hd_last_error());
@@ -152,11 +152,11 @@ void hd_rndv_op_done(void *arg, uint64_t cookie, int status)
         hd_count(link->engine->stats, spurious, 1);
         return;
     }
-    chunk_done(link, op, status);
+    rndv_chunk_done(link, op, status);
 }
 
 /* One chunk. @return false if the transport has no room now. */
-static bool run_one(struct hd_link *link, struct hd_op *op)
+static bool rndv_run_one(struct hd_link *link, struct hd_op *op)
 {
     struct hd_ep *ep = link->ep;
     bool sync = ep->caps & HD_CAP_SYNC;
@@ -176,7 +176,7 @@ static bool run_one(struct hd_link *link, struct hd_op *op)
         return false;
     }
     if (sync || err)
-        chunk_done(link, op, err);
+        rndv_chunk_done(link, op, err);
     return true;
 }
 
@@ -184,7 +184,7 @@ bool hd_rndv_run(struct hd_link *link, unsigned chunks)
 {
     bool did = false;
     while (chunks-- && hd_link_usable(link) && !hd_list_empty(&link->todo)) {
-        if (!run_one(link, hd_container(link->todo.next, struct hd_op, node)))
+        if (!rndv_run_one(link, hd_container(link->todo.next, struct hd_op, node)))
             break;
         did = true;
     }
@@ -193,7 +193,7 @@ bool hd_rndv_run(struct hd_link *link, unsigned chunks)
 
 /* ---- the sender ---- */
 
-static bool registered(const struct hd_link *link, const hd_buf *buf)
+static bool rndv_registered(const struct hd_link *link, const hd_buf *buf)
 {
     return buf->slab->device[link->ep->device->index].registered;
 }
@@ -212,12 +212,12 @@ void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, stru
     if (wish == HD_MODE_READ && (!(link->ep->caps & HD_CAP_GET) ||
                                  link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &rts->key, &rts->address)))
         rts->mode = HD_MODE_COPY;
-    if (wish == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !registered(link, rndv->buf)))
+    if (wish == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !rndv_registered(link, rndv->buf)))
         rts->mode = HD_MODE_COPY;
 }
 
 /* The peer has the bytes, or does not want them. */
-static void sent(struct hd_link *link, struct hd_rndv *rndv, int error)
+static void rndv_sent(struct hd_link *link, struct hd_rndv *rndv, int error)
 {
     struct hd_stream *stream = rndv->stream;
     struct hd_fetch *fetch = rndv->fetch;
@@ -248,7 +248,8 @@ int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *c
 {
     struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
     bool sends = rndv && rndv->side == HD_RNDV_TX && !rndv->mode;
-    bool writes = sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && registered(link, rndv->buf);
+    bool writes =
+        sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && rndv_registered(link, rndv->buf);
     if (!sends || (!writes && cts->mode != HD_MODE_COPY))
         return hd_error(-EPROTO, "a clear-to-send that does not fit anything");
     rndv->mode = (int)cts->mode;
@@ -256,7 +257,7 @@ int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *c
     rndv->key = cts->key;
     rndv->address = cts->address;
     if (writes)
-        issue(link, rndv);
+        rndv_issue(link, rndv);
     else
         hd_list_add_tail(&link->tx_frags, &rndv->node);
     return 0;
@@ -269,12 +270,12 @@ int hd_rndv_on_fin(struct hd_link *link, uint32_t handle, uint64_t error)
         return hd_error(-EPROTO, "the end of a transfer that is not under way");
     rndv->mode = HD_MODE_READ;
     link->tally.bytes_sent += error ? 0 : rndv->length;
-    sent(link, rndv, error ? -ECANCELED : 0);
+    rndv_sent(link, rndv, error ? -ECANCELED : 0);
     return 0;
 }
 
 /* The next piece of a copied transfer. @return false without credits. */
-static bool send_frag(struct hd_link *link, struct hd_rndv *rndv)
+static bool rndv_send_frag(struct hd_link *link, struct hd_rndv *rndv)
 {
     size_t left = rndv->length - rndv->issued, n = left < link->ep->frame_tx ? left : link->ep->frame_tx;
     if (!hd_link_can_send(link) || hd_link_post(link, HD_FRAME_FRAG, rndv->peer_handle, rndv->issued,
@@ -286,7 +287,7 @@ static bool send_frag(struct hd_link *link, struct hd_rndv *rndv)
         hd_list_add_tail(&link->tx_frags, &rndv->node); /* the others' turn */
     } else {
         hd_link_control(link, HD_FRAME_DONE, rndv->peer_handle, 0, NULL, 0);
-        sent(link, rndv, 0);
+        rndv_sent(link, rndv, 0);
     }
     return true;
 }
@@ -294,7 +295,7 @@ static bool send_frag(struct hd_link *link, struct hd_rndv *rndv)
 void hd_rndv_transmit(struct hd_link *link)
 {
     while (hd_link_usable(link) && !hd_list_empty(&link->tx_frags))
-        if (!send_frag(link, hd_container(link->tx_frags.next, struct hd_rndv, node)))
+        if (!rndv_send_frag(link, hd_container(link->tx_frags.next, struct hd_rndv, node)))
             return;
 }
 
@@ -315,7 +316,7 @@ int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, 
     return 0;
 }
 
-static int take_memory(struct hd_rndv *rndv, struct hd_link *link)
+static int rndv_take_memory(struct hd_rndv *rndv, struct hd_link *link)
 {
     if (rndv->fetch)
         return hd_fetch_memory(rndv->fetch, &rndv->buf, &rndv->offset);
@@ -329,16 +330,16 @@ static int take_memory(struct hd_rndv *rndv, struct hd_link *link)
 
 /* Whether the peer may write there. Not into memory that goes back to the program at the end of a fetch if nobody but
  * the peer can say that it has stopped: a peer process that was stopped itself would write once it goes on. */
-static bool writable(const struct hd_link *link, const struct hd_rndv *rndv)
+static bool rndv_writable(const struct hd_link *link, const struct hd_rndv *rndv)
 {
     unsigned caps = link->ep->caps;
     return (caps & HD_CAP_PUT) && ((caps & HD_CAP_ENDS) || !hd_fetch_fills_lent_memory(rndv->fetch));
 }
 
-static void clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
+static void rndv_clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
 {
     struct hd_cts cts = {.handle = rndv->handle, .mode = HD_MODE_COPY};
-    if (rndv->mode == -HD_MODE_WRITE && writable(link, rndv) && registered(link, rndv->buf) &&
+    if (rndv->mode == -HD_MODE_WRITE && rndv_writable(link, rndv) && rndv_registered(link, rndv->buf) &&
         link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &cts.key, &cts.address) == 0)
         cts.mode = HD_MODE_WRITE;
     rndv->mode = (int)cts.mode;
@@ -347,7 +348,7 @@ static void clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
 
 void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
 {
-    int err = rndv->buf ? 0 : take_memory(rndv, link);
+    int err = rndv->buf ? 0 : rndv_take_memory(rndv, link);
     hd_list_remove(&rndv->node);
     if (err == -ENOBUFS || err == -ENOMEM) {
         hd_link_stalled(link, memory_stalls);
@@ -359,11 +360,11 @@ void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
         hd_link_doom(link, -ECONNRESET, "%s", hd_last_error());
         return;
     }
-    if (rndv->mode == -HD_MODE_READ && registered(link, rndv->buf)) {
+    if (rndv->mode == -HD_MODE_READ && rndv_registered(link, rndv->buf)) {
         rndv->mode = HD_MODE_READ;
-        issue(link, rndv);
+        rndv_issue(link, rndv);
     } else {
-        clear_to_send(link, rndv);
+        rndv_clear_to_send(link, rndv);
     }
 }
 
@@ -390,7 +391,7 @@ int hd_rndv_leave(struct hd_link *link, struct hd_rndv *rndv)
 {
     if (rndv->mode != -HD_MODE_READ || !(link->ep->caps & HD_CAP_SYNC))
         return 0;
-    struct hd_rma rma = peers_memory(rndv);
+    struct hd_rma rma = rndv_peers_memory(rndv);
     int err = link->ep->ops->hold(link->ep, &rma);
     rndv->held = !err;
     return err;
@@ -408,7 +409,7 @@ void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, con
     hd_lock(&link->lock);
     link->copying--;
     if (err)
-        access_failed(link, err);
+        rndv_access_failed(link, err);
 }
 
 void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv)
@@ -419,7 +420,7 @@ void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv)
 }
 
 /* All bytes are here. */
-static void received(struct hd_link *link, struct hd_rndv *rndv)
+static void rndv_received(struct hd_link *link, struct hd_rndv *rndv)
 {
     struct hd_stream *stream = rndv->stream;
     struct hd_fetch *fetch = rndv->fetch;
@@ -437,25 +438,25 @@ static void received(struct hd_link *link, struct hd_rndv *rndv)
         hd_fetch_received(fetch, length);
 }
 
-static void chunk_done(struct hd_link *link, struct hd_op *op, int status)
+static void rndv_chunk_done(struct hd_link *link, struct hd_op *op, int status)
 {
     struct hd_rndv *rndv = op->rndv;
     size_t length = op->rma.length;
-    op_free(link, op);
+    rndv_op_free(link, op);
     rndv->inflight--;
     if (status || !hd_link_usable(link)) {
-        access_failed(link, status);
+        rndv_access_failed(link, status);
         return;
     }
     rndv->completed += length;
     if (rndv->completed < rndv->length) {
-        issue(link, rndv);
+        rndv_issue(link, rndv);
     } else if (rndv->side == HD_RNDV_RX) {
-        received(link, rndv);
+        rndv_received(link, rndv);
     } else {
         link->tally.bytes_sent += rndv->length;
         hd_link_control(link, HD_FRAME_DONE, rndv->peer_handle, 0, NULL, 0);
-        sent(link, rndv, 0);
+        rndv_sent(link, rndv, 0);
     }
 }
 
@@ -477,6 +478,6 @@ int hd_rndv_on_done(struct hd_link *link, uint32_t handle)
                 (rndv->mode == HD_MODE_WRITE || (rndv->mode == HD_MODE_COPY && rndv->completed == rndv->length));
     if (!fits)
         return hd_error(-EPROTO, "the end of a transfer that is not under way");
-    received(link, rndv);
+    rndv_received(link, rndv);
     return 0;
 }

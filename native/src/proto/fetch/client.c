@@ -18,7 +18,7 @@
 #include "proto/rendezvous.h"
 
 /* Nobody answers the request. */
-static void discard_request(struct hd_event *event)
+static void fetch_discard_request(struct hd_event *event)
 {
     hd_fetch_reply_error(event->fetch, -ENOENT, "the service was closed");
 }
@@ -40,7 +40,7 @@ struct hd_fetch *hd_fetch_create(struct hd_link *link, bool client, const void *
     hd_list_init(&f->waits);
     hd_list_init(&f->event.link);
     f->event.event = (struct hd_event){.type = client ? HD_EVENT_FETCHED : HD_EVENT_FETCH, .fetch = f};
-    f->event.discard = client ? NULL : discard_request;
+    f->event.discard = client ? NULL : fetch_discard_request;
     f->service_length = (uint16_t)service_length;
     f->name_length = (uint16_t)name_length;
     memcpy(f->text, service, service_length);
@@ -72,7 +72,7 @@ void hd_fetch_destroy_locked(struct hd_fetch *f)
 
 /* ---- client ---- */
 
-static void complete(struct hd_fetch *f, int error, const char *cause)
+static void fetch_complete(struct hd_fetch *f, int error, const char *cause)
 {
     if (f->state == FETCH_COMPLETE)
         return;
@@ -87,7 +87,7 @@ static void complete(struct hd_fetch *f, int error, const char *cause)
 }
 
 /* The final answer is here. */
-static void forget(struct hd_fetch *f)
+static void fetch_forget(struct hd_fetch *f)
 {
     if (f->in_table) {
         hd_table_remove(&f->link->fetches, f->handle);
@@ -99,7 +99,7 @@ static void forget(struct hd_fetch *f)
         hd_fetch_destroy_locked(f);
 }
 
-static bool send_request(struct hd_fetch *f)
+static bool fetch_send_request(struct hd_fetch *f)
 {
     uint8_t payload[sizeof(struct hd_fetch_wire) + HD_SERVICE_MAX + HD_FETCH_NAME_MAX];
     struct hd_fetch_wire wire = {
@@ -111,7 +111,7 @@ static bool send_request(struct hd_fetch *f)
                         sizeof(wire) + f->service_length + f->name_length) == 0;
 }
 
-static int take_params(const char *service, const struct hd_fetch_params *given, struct hd_fetch_params *p)
+static int fetch_take_params(const char *service, const struct hd_fetch_params *given, struct hd_fetch_params *p)
 {
     int err = hd_params_take(p, sizeof(*p), given, offsetof(struct hd_fetch_params, user), "fetch parameters");
     if (err)
@@ -126,7 +126,7 @@ static int take_params(const char *service, const struct hd_fetch_params *given,
     return 0;
 }
 
-static int may_fetch(struct hd_link *link)
+static int fetch_may_fetch(struct hd_link *link)
 {
     if (!hd_link_usable(link))
         return hd_link_failure(link);
@@ -141,7 +141,7 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
 {
     struct hd_fetch_params p;
     hd_enter(link->engine);
-    int err = take_params(service, given, &p);
+    int err = fetch_take_params(service, given, &p);
     struct hd_fetch *f = err ? NULL : hd_fetch_create(link, true, service, strlen(service), p.name, p.name_length);
     if (!f)
         return err ? err : -ENOMEM;
@@ -152,13 +152,13 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
     f->into = p.into ? hd_buf_ref(p.into) : NULL;
     f->lent = p.into != NULL;
     hd_link_lock(link);
-    err = may_fetch(link);
+    err = fetch_may_fetch(link);
     if (!err)
         err = hd_table_add(&link->fetches, f, &f->handle);
     if (!err) {
         f->in_table = link->used = true;
         hd_count(link->engine->stats, fetches, 1);
-        if (!hd_list_empty(&link->tx_fetches) || !hd_link_can_send(link) || !send_request(f))
+        if (!hd_list_empty(&link->tx_fetches) || !hd_link_can_send(link) || !fetch_send_request(f))
             hd_list_add_tail(&link->tx_fetches, &f->node);
     }
     hd_link_unlock(link);
@@ -186,12 +186,12 @@ void hd_fetch_cancel(hd_fetch *f)
     if (f->state != FETCH_COMPLETE && !f->cancelled) {
         f->cancelled = true;
         if (!hd_list_empty(&f->node)) { /* not even sent */
-            complete(f, -ECANCELED, "cancelled");
-            forget(f);
+            fetch_complete(f, -ECANCELED, "cancelled");
+            fetch_forget(f);
         } else {
             hd_link_control(link, HD_FRAME_CANCEL, f->handle, 0, NULL, 0);
             if (!f->moving)
-                complete(f, -ECANCELED, "cancelled");
+                fetch_complete(f, -ECANCELED, "cancelled");
         }
     }
     hd_link_unlock(link);
@@ -233,7 +233,7 @@ int hd_fetch_memory(struct hd_fetch *f, hd_buf **buf, size_t *offset)
     return 0;
 }
 
-static bool fits(const struct hd_fetch *f, uint64_t total)
+static bool fetch_fits(const struct hd_fetch *f, uint64_t total)
 {
     return total <= f->link->mine.message_max && (f->length == HD_FETCH_ALL || total <= f->length) &&
            (!f->into || f->state == FETCH_MOVING || total <= f->into->length);
@@ -250,15 +250,15 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
         f->error = error < 4096 ? -(int)error : -EIO;
         snprintf(f->cause, sizeof(f->cause), "%s", cause);
         if (!f->moving)
-            complete(f, f->error, cause);
-        forget(f);
+            fetch_complete(f, f->error, cause);
+        fetch_forget(f);
         return 0;
     }
     if (f->state == FETCH_MOVING)
         return hd_error(-EPROTO, "a block comes in two ways at once");
     if (!f->cancelled && f->state == FETCH_ASKED) {
-        if (!fits(f, length)) {
-            complete(f, -EMSGSIZE, "the block is larger than what was asked for or than message.max");
+        if (!fetch_fits(f, length)) {
+            fetch_complete(f, -EMSGSIZE, "the block is larger than what was asked for or than message.max");
         } else {
             hd_buf *buf;
             size_t offset = 0;
@@ -269,12 +269,12 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
                 memcpy(buf->base + offset, payload, length);
             f->into->length = length;
             hd_buf_unref(buf);
-            complete(f, 0, "");
+            fetch_complete(f, 0, "");
         }
     } else {
-        complete(f, -ECANCELED, "cancelled");
+        fetch_complete(f, -ECANCELED, "cancelled");
     }
-    forget(f);
+    fetch_forget(f);
     return 0;
 }
 
@@ -296,8 +296,8 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
     bool last = s->offset + s->rts.length == s->total;
     f->total = s->total;
     f->announced += s->rts.length;
-    if (!f->cancelled && f->state == FETCH_ASKED && !fits(f, s->total)) {
-        complete(f, -EMSGSIZE, "the block is larger than what was asked for or than message.max");
+    if (!f->cancelled && f->state == FETCH_ASKED && !fetch_fits(f, s->total)) {
+        fetch_complete(f, -EMSGSIZE, "the block is larger than what was asked for or than message.max");
         f->cancelled = true;
     }
     if (f->cancelled || f->state == FETCH_COMPLETE) {
@@ -312,7 +312,7 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
         hd_rndv_start(link, rndv);
     }
     if (last)
-        forget(f);
+        fetch_forget(f);
     return 0;
 }
 
@@ -322,11 +322,11 @@ void hd_fetch_received(struct hd_fetch *f, size_t length)
     f->received += length;
     if (f->moving == 0) {
         if (f->received == f->total)
-            complete(f, 0, "");
+            fetch_complete(f, 0, "");
         else if (f->error)
-            complete(f, f->error, f->cause);
+            fetch_complete(f, f->error, f->cause);
         else if (f->cancelled)
-            complete(f, -ECANCELED, "cancelled");
+            fetch_complete(f, -ECANCELED, "cancelled");
     }
     if (f->released && !f->in_table && !f->moving)
         hd_fetch_destroy_locked(f);
@@ -336,7 +336,7 @@ void hd_fetch_transmit(struct hd_link *link)
 {
     while (hd_link_usable(link) && hd_link_can_send(link) && !hd_list_empty(&link->tx_fetches)) {
         struct hd_fetch *f = hd_container(link->tx_fetches.next, struct hd_fetch, node);
-        if (!send_request(f))
+        if (!fetch_send_request(f))
             return;
         hd_list_remove(&f->node);
     }
@@ -347,13 +347,13 @@ void hd_fetch_transmit(struct hd_link *link)
 
 /* Whether the peer or an adapter may write into memory that the program has back with the event. That is over when the
  * endpoint is quiet. (A transport whose end takes the peer's part has no such transfers: hd_rndv_start().) */
-static bool still_written(const struct hd_fetch *f)
+static bool fetch_still_written(const struct hd_fetch *f)
 {
     return f->moving && f->lent && (f->link->ep->caps & HD_CAP_ENDS);
 }
 
 /* `quiet`: nobody writes any more. */
-static void end_all(struct hd_link *link, bool quiet)
+static void fetch_end_all(struct hd_link *link, bool quiet)
 {
     char cause[HD_CAUSE_MAX];
     snprintf(cause, sizeof(cause), "%.70s: %.86s", link->peer, link->cause);
@@ -362,7 +362,7 @@ static void end_all(struct hd_link *link, bool quiet)
         if (!rndv || !rndv->fetch)
             continue;
         struct hd_fetch *f = rndv->fetch;
-        if (f->client && !quiet && still_written(f))
+        if (f->client && !quiet && fetch_still_written(f))
             continue;
         rndv->fetch = NULL;
         if (!f->client) {
@@ -371,28 +371,28 @@ static void end_all(struct hd_link *link, bool quiet)
         }
         f->moving--;
         if (!f->in_table && f->moving == 0) {
-            complete(f, link->error, cause);
+            fetch_complete(f, link->error, cause);
             if (f->released)
                 hd_fetch_destroy_locked(f);
         }
     }
     for (uint32_t i = 0; i < link->fetches.room; i++) {
         struct hd_fetch *f = hd_table_at(&link->fetches, i);
-        if (f && (quiet || !still_written(f))) {
-            complete(f, link->error, cause);
-            forget(f);
+        if (f && (quiet || !fetch_still_written(f))) {
+            fetch_complete(f, link->error, cause);
+            fetch_forget(f);
         }
     }
 }
 
 void hd_fetch_quiet(struct hd_link *link)
 {
-    end_all(link, true);
+    fetch_end_all(link, true);
 }
 
 void hd_fetch_lost(struct hd_link *link)
 {
-    end_all(link, false);
+    fetch_end_all(link, false);
     for (struct hd_list *n = link->served.next, *after; n != &link->served; n = after) {
         struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
         after = n->next;

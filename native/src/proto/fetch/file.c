@@ -19,7 +19,7 @@
  * blocks end, and where memory is full of blocks that have begun, nothing else makes room.
  */
 
-static bool one_has_landed(const struct hd_link *link)
+static bool io_one_has_landed(const struct hd_link *link)
 {
     for (const struct hd_list *n = link->served.next; n != &link->served; n = n->next) {
         const struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
@@ -29,7 +29,7 @@ static bool one_has_landed(const struct hd_link *link)
     return false;
 }
 
-static bool may_hold(const struct hd_fetch *f, size_t length)
+static bool io_may_hold(const struct hd_fetch *f, size_t length)
 {
     const struct hd_link *link = f->link;
     struct hd_arena *arena = link->engine->arena;
@@ -41,7 +41,7 @@ static bool may_hold(const struct hd_fetch *f, size_t length)
                                           atomic_load(&link->engine->io_promised);
     if (link->piece_bytes + length <= (used < limit ? limit - used : 0) / 2)
         return true;
-    return atomic_load(&f->landed) && !one_has_landed(link);
+    return atomic_load(&f->landed) && !io_one_has_landed(link);
 }
 
 void hd_fetch_give_back(struct hd_fetch *f, size_t length)
@@ -70,7 +70,7 @@ void hd_fetch_read_ahead(struct hd_fetch *f)
             hd_list_add_tail(&f->link->tx_replies, &f->node); /* to be told so */
         return;
     }
-    if (!may_hold(f, length)) {
+    if (!io_may_hold(f, length)) {
         if (hd_list_empty(&f->waits))
             hd_list_add_tail(&f->link->tx_pieces, &f->waits);
         return;
@@ -113,23 +113,23 @@ void hd_io_remove_file(struct hd_engine *engine)
     pthread_mutex_unlock(&engine->io_lock);
 }
 
-static size_t spare_size(const struct hd_conf *conf)
+static size_t io_spare_size(const struct hd_conf *conf)
 {
     size_t most = (size_t)conf->memory_limit / SPARE_SHARE, size = (size_t)conf->chunk_size;
     return size < most ? size : most;
 }
 
-static bool has_spare(struct hd_engine *engine)
+static bool io_has_spare(struct hd_engine *engine)
 {
     pthread_mutex_lock(&engine->io_lock);
     if (!engine->io_spare)
-        hd_arena_alloc(engine->arena, spare_size(&engine->conf), &engine->io_spare);
+        hd_arena_alloc(engine->arena, io_spare_size(&engine->conf), &engine->io_spare);
     bool has = engine->io_spare;
     pthread_mutex_unlock(&engine->io_lock);
     return has;
 }
 
-static hd_buf *take_spare(struct hd_engine *engine)
+static hd_buf *io_take_spare(struct hd_engine *engine)
 {
     hd_buf *spare = NULL;
     pthread_mutex_lock(&engine->io_lock);
@@ -140,14 +140,14 @@ static hd_buf *take_spare(struct hd_engine *engine)
 }
 
 /* @return -EAGAIN: later. *length: what fits into it. */
-static int find_memory(struct hd_fetch *f, size_t *length, hd_buf **out)
+static int io_find_memory(struct hd_fetch *f, size_t *length, hd_buf **out)
 {
     struct hd_engine *engine = f->link->engine;
     bool landed = atomic_load(&f->landed);
-    int err = has_spare(engine) || landed ? hd_arena_alloc(engine->arena, *length, out) : -ENOBUFS;
+    int err = io_has_spare(engine) || landed ? hd_arena_alloc(engine->arena, *length, out) : -ENOBUFS;
     if (err != -ENOBUFS || f->link->error || atomic_load(&engine->closing))
         return err;
-    *out = landed ? take_spare(engine) : NULL;
+    *out = landed ? io_take_spare(engine) : NULL;
     if (!*out)
         return -EAGAIN;
     if (*length > (*out)->length)
@@ -157,9 +157,9 @@ static int find_memory(struct hd_fetch *f, size_t *length, hd_buf **out)
 
 /* ---- reading ---- */
 
-static int read_piece(struct hd_fetch *f, size_t *length, hd_buf **out)
+static int io_read_piece(struct hd_fetch *f, size_t *length, hd_buf **out)
 {
-    int err = find_memory(f, length, out);
+    int err = io_find_memory(f, length, out);
     if (err)
         return err;
     for (size_t done = 0; done < *length;) {
@@ -183,7 +183,7 @@ static bool io_job(struct hd_fetch *f)
 {
     size_t length = f->reading;
     hd_buf *buf = NULL;
-    int err = read_piece(f, &length, &buf);
+    int err = io_read_piece(f, &length, &buf);
     if (err == -EAGAIN)
         return false;
     atomic_fetch_sub(&f->link->engine->io_promised, f->reading);
@@ -212,7 +212,7 @@ static bool io_job(struct hd_fetch *f)
 }
 
 /* Where memory is short, a block that has begun comes first: its end gives some back. */
-static struct hd_fetch *next_job(struct hd_engine *engine, bool short_of_memory)
+static struct hd_fetch *io_next_job(struct hd_engine *engine, bool short_of_memory)
 {
     struct hd_list *first = engine->io_jobs.next;
     for (struct hd_list *n = first; short_of_memory && n != &engine->io_jobs; n = n->next)
@@ -224,7 +224,7 @@ static struct hd_fetch *next_job(struct hd_engine *engine, bool short_of_memory)
     return hd_container(first, struct hd_fetch, io_node);
 }
 
-static void put_back(struct hd_engine *engine, struct hd_fetch *f, unsigned vain)
+static void io_put_back(struct hd_engine *engine, struct hd_fetch *f, unsigned vain)
 {
     struct timespec pause = {.tv_nsec = 1000000};
     if (vain % TRIES_IN_A_ROW == 0)
@@ -244,12 +244,12 @@ static void *io_run(void *arg)
             pthread_cond_wait(&engine->io_work, &engine->io_lock);
         if (hd_list_empty(&engine->io_jobs))
             break;
-        struct hd_fetch *f = next_job(engine, vain > 0);
+        struct hd_fetch *f = io_next_job(engine, vain > 0);
         pthread_mutex_unlock(&engine->io_lock);
         if (io_job(f))
             vain = 0;
         else
-            put_back(engine, f, ++vain);
+            io_put_back(engine, f, ++vain);
         pthread_mutex_lock(&engine->io_lock);
     }
     pthread_mutex_unlock(&engine->io_lock);

@@ -24,7 +24,7 @@ void hd_fetch_end_served(struct hd_fetch *f)
 }
 
 /* Everything is out and nothing is being read: the request is done with. */
-static void finish_if_done(struct hd_fetch *f)
+static void serve_finish_if_done(struct hd_fetch *f)
 {
     if (f->state == FETCH_COMPLETE && f->inflight == 0 && !f->io_busy) {
         hd_fetch_end_served(f);
@@ -32,7 +32,7 @@ static void finish_if_done(struct hd_fetch *f)
     }
 }
 
-static void refuse(struct hd_link *link, uint32_t handle, int error, const char *cause)
+static void serve_refuse(struct hd_link *link, uint32_t handle, int error, const char *cause)
 {
     hd_link_control(link, HD_FRAME_REPLY, handle, (uint64_t)-error, cause, strnlen(cause, HD_CAUSE_MAX));
 }
@@ -66,7 +66,7 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
             return 0;
         hd_fetch_end_served(f);
     }
-    refuse(link, handle, -ENOENT, "no such service");
+    serve_refuse(link, handle, -ENOENT, "no such service");
     hd_fetch_destroy_locked(f);
     return 0;
 }
@@ -104,7 +104,7 @@ hd_link *hd_fetch_link(hd_fetch *f)
 /* ---- answers ---- */
 
 /* Announces the piece in f->chunk, which moves by rendezvous. */
-static int post_segment(struct hd_link *link, struct hd_fetch *f)
+static int serve_post_segment(struct hd_link *link, struct hd_fetch *f)
 {
     struct hd_segment segment = {.total = f->total, .offset = f->sent};
     struct hd_rndv *rndv = hd_rndv_create(link, HD_RNDV_TX);
@@ -128,7 +128,7 @@ static int post_segment(struct hd_link *link, struct hd_fetch *f)
 }
 
 /* The next piece that is ready. @return false without credits; else f may be gone. */
-static bool transmit(struct hd_link *link, struct hd_fetch *f)
+static bool serve_transmit(struct hd_link *link, struct hd_fetch *f)
 {
     if (!hd_link_can_send(link))
         return false;
@@ -148,7 +148,7 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
         if (!err)
             f->state = FETCH_COMPLETE;
     } else {
-        err = post_segment(link, f);
+        err = serve_post_segment(link, f);
         goes_on = true;
     }
     if (err)
@@ -163,14 +163,14 @@ static bool transmit(struct hd_link *link, struct hd_fetch *f)
         hd_fetch_read_ahead(f);
     else
         hd_count(link->engine->stats, fetches_served, 1);
-    finish_if_done(f);
+    serve_finish_if_done(f);
     return true;
 }
 
 void hd_fetch_transmit_replies(struct hd_link *link)
 {
     while (hd_link_usable(link) && !hd_list_empty(&link->tx_replies))
-        if (!transmit(link, hd_container(link->tx_replies.next, struct hd_fetch, node)))
+        if (!serve_transmit(link, hd_container(link->tx_replies.next, struct hd_fetch, node)))
             return;
 }
 
@@ -184,11 +184,11 @@ void hd_fetch_sent(struct hd_fetch *f, size_t length, int error)
         atomic_store(&f->landed, true);
     if (f->state == FETCH_MOVING && hd_list_empty(&f->node) && !f->io_busy)
         hd_fetch_read_ahead(f);
-    finish_if_done(f);
+    serve_finish_if_done(f);
 }
 
 /* Under the lock. The handle is not the program's any more. @return false if the link is gone, and f with it. */
-static bool begin_answer(struct hd_fetch *f)
+static bool serve_begin_answer(struct hd_fetch *f)
 {
     f->state = FETCH_MOVING;
     if (hd_link_usable(f->link))
@@ -204,12 +204,12 @@ void hd_fetch_answer(struct hd_fetch *f)
 }
 
 /* Runs `how` (which may end f) under the lock of f's link. */
-static int reply(struct hd_fetch *f, void (*how)(struct hd_fetch *f))
+static int serve_reply(struct hd_fetch *f, void (*how)(struct hd_fetch *f))
 {
     struct hd_link *link = hd_link_ref(f->link);
     hd_enter(link->engine);
     hd_link_lock(link);
-    bool up = begin_answer(f);
+    bool up = serve_begin_answer(f);
     if (up)
         how(f);
     hd_link_unlock(link);
@@ -219,7 +219,7 @@ static int reply(struct hd_fetch *f, void (*how)(struct hd_fetch *f))
     return 0;
 }
 
-static int check_answer(const struct hd_fetch *f, uint64_t length)
+static int serve_check_answer(const struct hd_fetch *f, uint64_t length)
 {
     if (f->client || f->state != FETCH_ASKED)
         return hd_error(-EINVAL, "this fetch cannot be answered");
@@ -233,13 +233,13 @@ int hd_fetch_reply_buf(hd_fetch *f, hd_buf *buf, size_t offset, size_t length)
 {
     if (offset > buf->length || length > buf->length - offset)
         return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
-    int err = check_answer(f, length);
+    int err = serve_check_answer(f, length);
     if (err)
         return err;
     f->chunk = hd_buf_ref(buf);
     f->chunk_offset = (size_t)(buf->data - buf->base) + offset;
     f->chunk_length = f->total = length;
-    return reply(f, hd_fetch_answer);
+    return serve_reply(f, hd_fetch_answer);
 }
 
 int hd_fetch_reply_error(hd_fetch *f, int error, const char *cause)
@@ -248,17 +248,17 @@ int hd_fetch_reply_error(hd_fetch *f, int error, const char *cause)
         return hd_error(-EINVAL, "this fetch cannot be answered so");
     f->error = error;
     snprintf(f->cause, sizeof(f->cause), "%s", cause ? cause : strerror(-error));
-    return reply(f, hd_fetch_answer);
+    return serve_reply(f, hd_fetch_answer);
 }
 
 int hd_fetch_reply_file(hd_fetch *f, int fd, uint64_t offset, uint64_t length)
 {
-    int err = check_answer(f, length);
+    int err = serve_check_answer(f, length);
     if (err)
         return err;
     if (length == 0) {
         f->total = 0;
-        return reply(f, hd_fetch_answer);
+        return serve_reply(f, hd_fetch_answer);
     }
     f->file = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (f->file < 0)
@@ -266,5 +266,5 @@ int hd_fetch_reply_file(hd_fetch *f, int fd, uint64_t offset, uint64_t length)
     hd_io_add_file(f->link->engine);
     f->file_offset = offset;
     f->total = length;
-    return reply(f, hd_fetch_read_ahead);
+    return serve_reply(f, hd_fetch_read_ahead);
 }

@@ -10,7 +10,7 @@
 
 #define MSGS_KEPT 64 /* on each link */
 
-static inline struct hd_msg *msg_take(struct hd_link *link)
+static inline struct hd_msg *receive_msg_take(struct hd_link *link)
 {
     struct hd_msg *msg = link->msgs_free;
     if (!msg)
@@ -40,9 +40,9 @@ void hd_msg_give(struct hd_link *link, struct hd_msg *msg)
     link->msgs_free_count++;
 }
 
-static inline struct hd_msg *append(struct hd_stream *stream, size_t length)
+static inline struct hd_msg *receive_append(struct hd_stream *stream, size_t length)
 {
-    struct hd_msg *msg = msg_take(stream->link);
+    struct hd_msg *msg = receive_msg_take(stream->link);
     if (!msg)
         return NULL;
     *msg = (struct hd_msg){.length = length};
@@ -64,7 +64,7 @@ void hd_stream_drop_first(struct hd_stream *stream)
 
 /* The stream that a frame of the peer is for. False with *err set if there never was one, or *err 0 if it was closed
  * here. */
-static bool expect(struct hd_link *link, uint32_t id, struct hd_stream **stream, int *err)
+static bool receive_expect(struct hd_link *link, uint32_t id, struct hd_stream **stream, int *err)
 {
     *err = 0;
     *stream = hd_stream_lookup(link, id);
@@ -78,7 +78,7 @@ static bool expect(struct hd_link *link, uint32_t id, struct hd_stream **stream,
     return false;
 }
 
-static inline int take_window(struct hd_stream *stream, size_t length)
+static inline int receive_take_window(struct hd_stream *stream, size_t length)
 {
     if (stream->remote_finished)
         return hd_error(-EPROTO, "a message on stream %u after its end", stream->id);
@@ -95,7 +95,7 @@ int hd_stream_on_data(struct hd_link *link, const struct hd_frame *frame, const 
     size_t length = frame->length;
     int err;
     if (!stream || stream->id != id || stream->remote_error) {
-        if (!expect(link, id, &stream, &err)) {
+        if (!receive_expect(link, id, &stream, &err)) {
             if (!err)
                 hd_link_control(link, HD_FRAME_RESET, id, ECONNRESET, NULL, 0);
             return err;
@@ -114,8 +114,8 @@ int hd_stream_on_data(struct hd_link *link, const struct hd_frame *frame, const 
         buf->length = length;
         memcpy(buf->data, payload, length);
     }
-    err = take_window(stream, length);
-    struct hd_msg *msg = err ? NULL : append(stream, length);
+    err = receive_take_window(stream, length);
+    struct hd_msg *msg = err ? NULL : receive_append(stream, length);
     if (!msg) {
         hd_buf_unref(buf);
         return err ? err : -ENOBUFS;
@@ -148,9 +148,9 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
     if (!rndv)
         return -ENOBUFS;
     err = hd_rndv_accept(link, rndv, handle, rts);
-    bool wanted = !err && expect(link, id, &stream, &err);
+    bool wanted = !err && receive_expect(link, id, &stream, &err);
     if (wanted)
-        err = take_window(stream, 0);
+        err = receive_take_window(stream, 0);
     if (wanted && !err && stream->deferred)
         err = hd_rndv_leave(link, rndv);
     if (err) {
@@ -162,7 +162,7 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
         hd_link_control(link, HD_FRAME_RESET, id, ECONNRESET, NULL, 0);
         return 0;
     }
-    struct hd_msg *msg = append(stream, rts->length);
+    struct hd_msg *msg = receive_append(stream, rts->length);
     if (!msg) {
         hd_rndv_refuse(link, rndv, -ENOMEM);
         hd_link_doom(link, -ECONNRESET, "out of memory");
@@ -185,7 +185,7 @@ int hd_stream_on_window(struct hd_link *link, uint32_t id, uint64_t bytes)
 {
     struct hd_stream *stream;
     int err;
-    if (!expect(link, id, &stream, &err))
+    if (!receive_expect(link, id, &stream, &err))
         return err;
     if (bytes == 0 || bytes > 1ULL << 40 || stream->tx_window + (int64_t)bytes > (int64_t)link->peers.window)
         return hd_error(-EPROTO, "the peer opens the window of stream %u beyond its size", id);
@@ -198,7 +198,7 @@ int hd_stream_on_close(struct hd_link *link, uint32_t id)
 {
     struct hd_stream *stream;
     int err;
-    if (!expect(link, id, &stream, &err))
+    if (!receive_expect(link, id, &stream, &err))
         return err;
     if (stream->remote_finished)
         return hd_error(-EPROTO, "stream %u ends twice", id);
@@ -211,7 +211,7 @@ int hd_stream_on_reset(struct hd_link *link, uint32_t id, uint64_t error)
 {
     struct hd_stream *stream;
     int err;
-    bool known = expect(link, id, &stream, &err);
+    bool known = receive_expect(link, id, &stream, &err);
     if (stream && stream->remote_error)
         return 0; /* each frame that found the stream gone was answered so */
     if (!known)
@@ -223,7 +223,7 @@ int hd_stream_on_reset(struct hd_link *link, uint32_t id, uint64_t error)
 }
 
 /* Gives window back in steps of half a window, so that it costs few frames. */
-static inline void took(struct hd_stream *stream, size_t bytes)
+static inline void receive_took(struct hd_stream *stream, size_t bytes)
 {
     struct hd_link *link = stream->link;
     stream->rx_taken += (int64_t)bytes;
@@ -236,7 +236,7 @@ static inline void took(struct hd_stream *stream, size_t bytes)
 }
 
 /* Something to read: a message that nobody is taking, or the end. */
-static inline int readable(void *arg)
+static inline int receive_readable(void *arg)
 {
     struct hd_stream *stream = arg;
     if (stream->rx_first)
@@ -246,34 +246,34 @@ static inline int readable(void *arg)
     return hd_stream_is_lost(stream) || stream->remote_error ? hd_stream_failure(stream) : 0;
 }
 
-/* hd_wait() with `readable` known here: out of the way of reads that find something. */
-static __attribute__((noinline)) int wait_readable(struct hd_stream *stream, struct hd_patience *patience)
+/* hd_wait() with `receive_readable` known here: out of the way of reads that find something. */
+static __attribute__((noinline)) int receive_wait_readable(struct hd_stream *stream, struct hd_patience *patience)
 {
-    return hd_wait_until(stream->link, &stream->waiter, readable, stream, patience);
+    return hd_wait_until(stream->link, &stream->waiter, receive_readable, stream, patience);
 }
 
 /* Under the lock: 0 with a message at the front, 1 at the end, or an error. */
-static inline int await_message(struct hd_stream *stream, struct hd_patience *patience)
+static inline int receive_await_message(struct hd_stream *stream, struct hd_patience *patience)
 {
-    int err = hd_stream_first_is_ready(stream) ? 0 : wait_readable(stream, patience);
+    int err = hd_stream_first_is_ready(stream) ? 0 : receive_wait_readable(stream, patience);
     if (err == -EAGAIN)
         stream->readable_wanted = true;
     return err ? err : stream->rx_first ? 0 : 1;
 }
 
 /* The first message is used up: its cost goes back, transfers behind it may begin. */
-static inline void finish_first(struct hd_stream *stream)
+static inline void receive_finish_first(struct hd_stream *stream)
 {
     size_t length = stream->rx_first->length;
     bool rendezvous = stream->rx_first->rendezvous;
     hd_stream_drop_first(stream);
-    took(stream, HD_MESSAGE_COST + (rendezvous ? 0 : length));
+    receive_took(stream, HD_MESSAGE_COST + (rendezvous ? 0 : length));
     if (stream->rx_first && hd_link_usable(stream->link))
         hd_stream_start_rndvs(stream);
 }
 
 /* What the peer offered is wanted in a buffer: an ordinary transfer. */
-static void move_first(struct hd_stream *stream)
+static void receive_move_first(struct hd_stream *stream)
 {
     struct hd_msg *msg = stream->rx_first;
     msg->rndv = msg->offer;
@@ -288,29 +288,29 @@ int hd_recv(hd_stream *stream, hd_buf **out, int64_t timeout)
     struct hd_patience patience = hd_patience(timeout);
     hd_link_lock(stream->link);
     int err;
-    while ((err = await_message(stream, &patience)) == 0 && stream->rx_first->offer)
-        move_first(stream);
+    while ((err = receive_await_message(stream, &patience)) == 0 && stream->rx_first->offer)
+        receive_move_first(stream);
     if (!err) {
         struct hd_msg *msg = stream->rx_first;
         hd_buf *buf = msg->buf;
         stream->rx_ready_bytes -= msg->length - stream->rx_offset;
         buf->data += stream->rx_offset; /* what hd_read() left of it */
         buf->length = msg->length - stream->rx_offset;
-        finish_first(stream);
+        receive_finish_first(stream);
         *out = buf;
     }
     hd_link_unlock(stream->link);
     return err;
 }
 
-static void copy_to_memory(void *arg, size_t at, const void *from, size_t length)
+static void receive_copy_to_memory(void *arg, size_t at, const void *from, size_t length)
 {
     memcpy((char *)arg + at, from, length);
 }
 
 /* A copier may have to wait: for a garbage collector, say. The link goes on meanwhile. */
-static void copy_unlocked(struct hd_link *link, const struct hd_copier *copier, size_t at, const void *from,
-                          size_t length)
+static void receive_copy_unlocked(struct hd_link *link, const struct hd_copier *copier, size_t at, const void *from,
+                                  size_t length)
 {
     hd_link_release(link);
     copier->copy(copier->arg, at, from, length);
@@ -318,20 +318,20 @@ static void copy_unlocked(struct hd_link *link, const struct hd_copier *copier, 
 }
 
 /* Copies of the first message. @return 0 or why the stream was lost meanwhile */
-static int take(struct hd_stream *stream, const struct hd_copier *copier, size_t at, size_t length)
+static int receive_take(struct hd_stream *stream, const struct hd_copier *copier, size_t at, size_t length)
 {
     struct hd_link *link = stream->link;
     struct hd_msg *msg = stream->rx_first;
     bool offered = msg->offer;
-    if (!offered && copier->copy == copy_to_memory) {
-        copy_to_memory(copier->arg, at, msg->buf->data + stream->rx_offset, length);
+    if (!offered && copier->copy == receive_copy_to_memory) {
+        receive_copy_to_memory(copier->arg, at, msg->buf->data + stream->rx_offset, length);
         return 0;
     }
     stream->taking = true;
     if (offered)
         hd_rndv_take(link, msg->offer, stream->rx_offset, copier, at, length);
     else
-        copy_unlocked(link, copier, at, msg->buf->data + stream->rx_offset, length);
+        receive_copy_unlocked(link, copier, at, msg->buf->data + stream->rx_offset, length);
     stream->taking = false;
     if (stream->waiter.sleepers)
         hd_stream_notify(stream);
@@ -339,18 +339,18 @@ static int take(struct hd_stream *stream, const struct hd_copier *copier, size_t
 }
 
 /* All of the first message was read. */
-static void drop_read(struct hd_stream *stream)
+static void receive_drop_read(struct hd_stream *stream)
 {
     hd_buf *buf = stream->rx_first->buf;
     if (stream->rx_first->offer)
         hd_rndv_taken(stream->link, stream->rx_first->offer);
-    finish_first(stream);
+    receive_finish_first(stream);
     hd_buf_unref(buf);
 }
 
 ssize_t hd_read(hd_stream *stream, void *data, size_t length, int64_t timeout)
 {
-    struct hd_copier copier = {.copy = copy_to_memory, .arg = data};
+    struct hd_copier copier = {.copy = receive_copy_to_memory, .arg = data};
     return hd_read_through(stream, &copier, length, timeout);
 }
 
@@ -363,19 +363,19 @@ ssize_t hd_read_through(hd_stream *stream, const struct hd_copier *copier, size_
     size_t done = 0, chunk = stream->link->engine->conf.chunk_size;
     int err;
     hd_link_lock(stream->link);
-    while (done < length && (err = await_message(stream, done ? &none : &patience)) == 0) {
+    while (done < length && (err = receive_await_message(stream, done ? &none : &patience)) == 0) {
         struct hd_msg *msg = stream->rx_first;
         size_t left = msg->length - stream->rx_offset, n = left < length - done ? left : length - done;
         if (msg->offer && n > chunk)
             n = chunk;
-        err = take(stream, copier, done, n);
+        err = receive_take(stream, copier, done, n);
         if (err)
             break;
         done += n;
         stream->rx_offset += n;
         stream->rx_ready_bytes -= n;
         if (stream->rx_offset == msg->length)
-            drop_read(stream);
+            receive_drop_read(stream);
     }
     hd_link_unlock(stream->link);
     return done ? (ssize_t)done : err < 0 ? err : 0;

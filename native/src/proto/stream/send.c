@@ -13,14 +13,14 @@
 
 /* Bytes that may be announced and not taken yet. At least two messages, as long as they are not huge: else the peer has
  * nothing to do while its answer to the first one is on its way, and we often sleep by then. */
-static size_t most_announced(const struct hd_link *link, size_t length)
+static size_t send_most_announced(const struct hd_link *link, size_t length)
 {
     size_t least = length <= PAIR_MAX / 2 ? 2 * length : length;
     return link->mine.window > least ? link->mine.window : least;
 }
 
 /* 1: a message of this size may go now; 0: later; or an error. */
-static int sendable(struct hd_stream *stream, size_t length, bool eager)
+static int send_sendable(struct hd_stream *stream, size_t length, bool eager)
 {
     struct hd_link *link = stream->link;
     if (hd_stream_is_lost(stream) || stream->remote_error)
@@ -29,7 +29,7 @@ static int sendable(struct hd_stream *stream, size_t length, bool eager)
         return hd_error(-ESHUTDOWN, "the stream was finished on this side");
     if (stream->tx_window <= 0)
         return 0;
-    if (!eager && stream->rndv_out && stream->rndv_out + length > most_announced(link, length))
+    if (!eager && stream->rndv_out && stream->rndv_out + length > send_most_announced(link, length))
         return 0;
     return hd_link_can_send(link);
 }
@@ -41,17 +41,17 @@ struct sending {
     hd_buf *owner; /* of what is sent, NULL if it is not in a buffer */
 };
 
-static int wait_sendable(void *arg)
+static int send_wait_sendable(void *arg)
 {
     const struct sending *s = arg;
     struct hd_stream *stream = s->stream;
-    int ready = sendable(stream, s->length, s->eager);
+    int ready = send_sendable(stream, s->length, s->eager);
     if (ready == 0 && stream->tx_window > 0 && hd_list_empty(&stream->tx_node))
         hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
     return ready;
 }
 
-static int check_length(struct hd_stream *stream, size_t length)
+static int send_check_length(struct hd_stream *stream, size_t length)
 {
     return length <= stream->link->peers.message_max
                ? 0
@@ -60,10 +60,10 @@ static int check_length(struct hd_stream *stream, size_t length)
 }
 
 /* Under the lock: waits until the message may go. */
-static int await_send(struct hd_stream *stream, size_t length, bool eager, struct hd_patience *patience)
+static int send_await_send(struct hd_stream *stream, size_t length, bool eager, struct hd_patience *patience)
 {
     struct sending s = {.stream = stream, .length = length, .eager = eager};
-    int ready = sendable(stream, length, eager);
+    int ready = send_sendable(stream, length, eager);
     if (ready > 0)
         return 0;
     if (ready < 0)
@@ -73,7 +73,7 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, struc
     else
         hd_link_stalled(stream->link, window_stalls);
     stream->senders++;
-    int err = hd_wait(stream->link, &stream->waiter, wait_sendable, &s, patience);
+    int err = hd_wait(stream->link, &stream->waiter, send_wait_sendable, &s, patience);
     stream->senders--;
     if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->waiter.sleepers == 0)
         hd_list_remove(&stream->tx_node);
@@ -83,11 +83,11 @@ static int await_send(struct hd_stream *stream, size_t length, bool eager, struc
 }
 
 /* A refusal by the transport in spite of credits is rare; then it is tried again like a lack of credits. */
-static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, uint64_t arg, const void *payload,
-                           size_t length, const struct sending *s, struct hd_patience *patience)
+static int send_post_when_ready(struct hd_stream *stream, enum hd_frame_type type, uint64_t arg, const void *payload,
+                                size_t length, const struct sending *s, struct hd_patience *patience)
 {
     for (;;) {
-        int err = await_send(stream, s->length, s->eager, patience);
+        int err = send_await_send(stream, s->length, s->eager, patience);
         if (!err)
             err = hd_link_post_from(stream->link, type, stream->id, arg, payload, length, s->owner);
         if (err == -ECONNRESET && hd_stream_is_lost(stream))
@@ -109,8 +109,8 @@ static int post_when_ready(struct hd_stream *stream, enum hd_frame_type type, ui
     }
 }
 
-/* What sendable() looks at, where nothing is in the way: the usual case. */
-static inline bool free_to_go(const struct hd_stream *stream)
+/* What send_sendable() looks at, where nothing is in the way: the usual case. */
+static inline bool send_free_to_go(const struct hd_stream *stream)
 {
     return hd_link_usable(stream->link) && !stream->remote_error && !stream->finished && stream->tx_window > 0 &&
            hd_link_can_send(stream->link);
@@ -122,14 +122,14 @@ static __attribute__((noinline)) int send_later(struct hd_stream *stream, const 
 {
     struct sending s = {stream, length, true, owner};
     struct hd_patience patience = hd_patience(timeout);
-    return post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, &patience);
+    return send_post_when_ready(stream, HD_FRAME_DATA, 0, data, length, &s, &patience);
 }
 
 static inline int send_eager(struct hd_stream *stream, const void *data, size_t length, hd_buf *owner, int64_t timeout)
 {
     struct hd_link *link = stream->link;
     hd_link_lock(link);
-    int err = free_to_go(stream) ? hd_link_give(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
+    int err = send_free_to_go(stream) ? hd_link_give(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
     if (err)
         err = send_later(stream, data, length, owner, timeout);
     if (!err) {
@@ -140,7 +140,7 @@ static inline int send_eager(struct hd_stream *stream, const void *data, size_t 
     return err;
 }
 
-static int wish_of(const struct hd_stream *stream, size_t length)
+static int send_wish_of(const struct hd_stream *stream, size_t length)
 {
     return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
 }
@@ -152,7 +152,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
     struct sending s = {.stream = stream, .length = length};
     struct hd_rts rts;
     hd_link_lock(link);
-    int err = await_send(stream, length, false, patience);
+    int err = send_await_send(stream, length, false, patience);
     struct hd_rndv *rndv = err ? NULL : hd_rndv_create(link, HD_RNDV_TX);
     if (!err && !rndv)
         err = -ENOMEM;
@@ -162,8 +162,8 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
         rndv->length = length;
         rndv->mode = HD_RNDV_UNSENT;
         uint32_t handle = rndv->handle;
-        hd_rndv_describe(link, rndv, wish_of(stream, length), &rts);
-        err = post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, patience);
+        hd_rndv_describe(link, rndv, send_wish_of(stream, length), &rts);
+        err = send_post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, patience);
         if (err) {
             if (hd_table_get(&link->rndvs, handle)) /* a link that ended while we waited took it along */
                 hd_rndv_free(link, rndv);
@@ -189,7 +189,7 @@ struct wanting {
     hd_buf **buf;
 };
 
-static int wait_memory(void *arg)
+static int send_wait_memory(void *arg)
 {
     const struct wanting *w = arg;
     struct hd_stream *stream = w->stream;
@@ -210,14 +210,14 @@ static int wait_memory(void *arg)
 }
 
 /* Waits for a buffer. What ends on this link wakes us at once, what others give back within a millisecond. */
-static int await_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
+static int send_await_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
 {
     struct wanting w = {stream, length, buf};
     hd_link_lock(stream->link);
     hd_link_stalled(stream->link, memory_stalls);
     stream->memory_waiters++;
     stream->senders++;
-    int err = hd_wait(stream->link, &stream->waiter, wait_memory, &w, patience);
+    int err = hd_wait(stream->link, &stream->waiter, send_wait_memory, &w, patience);
     stream->senders--;
     stream->memory_waiters--;
     if (err == -EAGAIN)
@@ -265,25 +265,25 @@ void hd_stream_wake_stalled(struct hd_link *link)
     }
 }
 
-static int get_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
+static int send_get_memory(struct hd_stream *stream, size_t length, struct hd_patience *patience, hd_buf **buf)
 {
     struct hd_arena *arena = stream->link->engine->arena;
     int err = hd_arena_alloc(arena, length, buf);
-    return err == -ENOBUFS && hd_arena_may_have(arena, length) ? await_memory(stream, length, patience, buf) : err;
+    return err == -ENOBUFS && hd_arena_may_have(arena, length) ? send_await_memory(stream, length, patience, buf) : err;
 }
 
 /* Whether the range is in the buffer, and not too much for the peer. */
-static inline int check_range(struct hd_stream *stream, const hd_buf *buf, size_t offset, size_t length)
+static inline int send_check_range(struct hd_stream *stream, const hd_buf *buf, size_t offset, size_t length)
 {
     if (offset > buf->length || length > buf->length - offset)
         return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
-    return check_length(stream, length);
+    return send_check_length(stream, length);
 }
 
 int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, int64_t timeout)
 {
     hd_enter(stream->link->engine);
-    int err = check_range(stream, buf, offset, length);
+    int err = send_check_range(stream, buf, offset, length);
     if (err)
         return err;
     if (length <= stream->link->eager_max)
@@ -295,14 +295,14 @@ int hd_send_buf(hd_stream *stream, hd_buf *buf, size_t offset, size_t length, in
 int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
 {
     hd_enter(stream->link->engine);
-    int err = check_length(stream, length);
+    int err = send_check_length(stream, length);
     if (err)
         return err;
     if (length <= stream->link->eager_max)
         return send_eager(stream, data, length, NULL, timeout);
     struct hd_patience patience = hd_patience(timeout);
     hd_buf *buf;
-    err = get_memory(stream, length, &patience, &buf);
+    err = send_get_memory(stream, length, &patience, &buf);
     if (err)
         return err;
     memcpy(buf->data, data, length);
@@ -313,7 +313,7 @@ int hd_send(hd_stream *stream, const void *data, size_t length, int64_t timeout)
 
 /* ---- sends whose end is told ---- */
 
-static int promise(struct hd_stream *stream, uint64_t user, struct hd_sent **out)
+static int send_promise(struct hd_stream *stream, uint64_t user, struct hd_sent **out)
 {
     struct hd_sent *sent = calloc(1, sizeof(*sent));
     if (!sent)
@@ -336,9 +336,9 @@ int hd_send_buf_event(hd_stream *stream, hd_buf *buf, size_t offset, size_t leng
 {
     hd_enter(stream->link->engine);
     struct hd_sent *sent = NULL;
-    int err = check_range(stream, buf, offset, length);
+    int err = send_check_range(stream, buf, offset, length);
     if (!err)
-        err = promise(stream, user, &sent);
+        err = send_promise(stream, user, &sent);
     if (err)
         return err;
     bool eager = length <= stream->link->eager_max;
@@ -361,7 +361,7 @@ int hd_send_buf_event(hd_stream *stream, hd_buf *buf, size_t offset, size_t leng
 
 #define GATHERED_ON_STACK 1024
 
-static void gather(char *to, const struct iovec *pieces, size_t count)
+static void send_gather(char *to, const struct iovec *pieces, size_t count)
 {
     for (size_t i = 0; i < count; to += pieces[i++].iov_len)
         if (pieces[i].iov_len)
@@ -373,10 +373,10 @@ static int send_gathered(struct hd_stream *stream, const struct iovec *pieces, s
 {
     struct hd_patience patience = hd_patience(timeout);
     hd_buf *buf;
-    int err = get_memory(stream, length, &patience, &buf);
+    int err = send_get_memory(stream, length, &patience, &buf);
     if (err)
         return err;
-    gather(buf->data, pieces, count);
+    send_gather(buf->data, pieces, count);
     buf->length = length;
     err = length <= stream->link->eager_max ? send_eager(stream, buf->data, length, buf, timeout)
                                             : send_rndv(stream, buf, 0, length, NULL, &patience);
@@ -394,12 +394,12 @@ int hd_sendv(hd_stream *stream, const struct iovec *pieces, size_t count, int64_
             return hd_error(-EMSGSIZE, "the lengths of the pieces add up to more than there is memory");
         length += pieces[i].iov_len;
     }
-    int err = check_length(stream, length);
+    int err = send_check_length(stream, length);
     if (err)
         return err;
     if (length > sizeof(small) || length > stream->link->eager_max)
         return send_gathered(stream, pieces, count, length, timeout);
-    gather(small, pieces, count);
+    send_gather(small, pieces, count);
     return send_eager(stream, small, length, NULL, timeout);
 }
 

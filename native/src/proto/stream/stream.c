@@ -9,20 +9,20 @@
 /* ---- the link's streams by id ---- */
 
 /* Their number is a power of two. */
-static uint32_t bucket_of(const struct hd_link *link, uint32_t id)
+static uint32_t stream_bucket_of(const struct hd_link *link, uint32_t id)
 {
     return id / 2 & (link->bucket_count - 1);
 }
 
 struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id)
 {
-    struct hd_stream *stream = link->buckets[bucket_of(link, id)];
+    struct hd_stream *stream = link->buckets[stream_bucket_of(link, id)];
     while (stream && stream->id != id)
         stream = stream->next_in_bucket;
     return stream;
 }
 
-static void rehash(struct hd_link *link)
+static void stream_rehash(struct hd_link *link)
 {
     uint32_t count = 2 * link->bucket_count;
     struct hd_stream **buckets = calloc(count, sizeof(*buckets));
@@ -39,11 +39,11 @@ static void rehash(struct hd_link *link)
     link->bucket_count = count;
 }
 
-static void insert(struct hd_link *link, struct hd_stream *stream)
+static void stream_insert(struct hd_link *link, struct hd_stream *stream)
 {
     if (link->stream_count >= link->bucket_count)
-        rehash(link);
-    struct hd_stream **bucket = &link->buckets[bucket_of(link, stream->id)];
+        stream_rehash(link);
+    struct hd_stream **bucket = &link->buckets[stream_bucket_of(link, stream->id)];
     stream->next_in_bucket = *bucket;
     *bucket = stream;
     stream->in_table = true;
@@ -54,9 +54,9 @@ static void insert(struct hd_link *link, struct hd_stream *stream)
     hd_count(link->engine->stats, streams_opened, 1);
 }
 
-static void take_out(struct hd_link *link, struct hd_stream *stream)
+static void stream_take_out(struct hd_link *link, struct hd_stream *stream)
 {
-    struct hd_stream **at = &link->buckets[bucket_of(link, stream->id)];
+    struct hd_stream **at = &link->buckets[stream_bucket_of(link, stream->id)];
     while (*at != stream)
         at = &(*at)->next_in_bucket;
     *at = stream->next_in_bucket;
@@ -70,12 +70,12 @@ static void take_out(struct hd_link *link, struct hd_stream *stream)
 }
 
 /* Nobody accepts the stream. */
-static void discard_accepted(struct hd_event *event)
+static void stream_discard_accepted(struct hd_event *event)
 {
     hd_stream_close(event->stream);
 }
 
-static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
+static struct hd_stream *stream_create(struct hd_link *link, uint32_t id, bool by_peer)
 {
     struct hd_stream *stream = calloc(1, sizeof(*stream));
     if (!stream) {
@@ -97,8 +97,8 @@ static struct hd_stream *create(struct hd_link *link, uint32_t id, bool by_peer)
     stream->readable.event = (struct hd_event){.type = HD_EVENT_READABLE, .stream = stream};
     stream->writable.event = (struct hd_event){.type = HD_EVENT_WRITABLE, .stream = stream};
     stream->accepted.event = (struct hd_event){.type = HD_EVENT_STREAM, .stream = stream};
-    stream->accepted.discard = discard_accepted;
-    insert(link, stream);
+    stream->accepted.discard = stream_discard_accepted;
+    stream_insert(link, stream);
     return stream;
 }
 
@@ -133,7 +133,7 @@ int hd_stream_failure(struct hd_stream *stream)
 
 /* ---- opening ---- */
 
-static void configure(struct hd_stream *stream, const struct hd_stream_params *params)
+static void stream_configure(struct hd_stream *stream, const struct hd_stream_params *params)
 {
     hd_queue_cancel(stream->queue, &stream->readable);
     hd_queue_cancel(stream->queue, &stream->writable);
@@ -150,7 +150,7 @@ static void configure(struct hd_stream *stream, const struct hd_stream_params *p
 }
 
 /* NULL: none are given. */
-static int take_params(struct hd_stream_params *params, const struct hd_stream_params *given)
+static int stream_take_params(struct hd_stream_params *params, const struct hd_stream_params *given)
 {
     int err = hd_params_take(params, sizeof(*params), given, 0, "stream parameters");
     if (!err && params->protocol > HD_PROTOCOL_COPY)
@@ -161,16 +161,16 @@ static int take_params(struct hd_stream_params *params, const struct hd_stream_p
 int hd_stream_configure(hd_stream *stream, const struct hd_stream_params *given)
 {
     struct hd_stream_params params;
-    int err = given ? take_params(&params, given) : hd_error(-EINVAL, "stream parameters are missing");
+    int err = given ? stream_take_params(&params, given) : hd_error(-EINVAL, "stream parameters are missing");
     if (err)
         return err;
     hd_link_lock(stream->link);
-    configure(stream, &params);
+    stream_configure(stream, &params);
     hd_link_unlock(stream->link);
     return 0;
 }
 
-static int may_open(struct hd_link *link)
+static int stream_may_open(struct hd_link *link)
 {
     if (link->state == HD_LINK_RETIRING || link->state == HD_LINK_RETIRED)
         return hd_error(-ESHUTDOWN, "the idle link to %s is being closed; connect again", link->peer);
@@ -189,17 +189,17 @@ int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_pa
     size_t length = service ? strlen(service) : 0;
     if (length == 0 || length > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
-    int err = take_params(&params, given);
+    int err = stream_take_params(&params, given);
     if (err)
         return err;
     hd_link_lock(link);
-    err = may_open(link);
-    struct hd_stream *stream = err ? NULL : create(link, link->next_id, false);
+    err = stream_may_open(link);
+    struct hd_stream *stream = err ? NULL : stream_create(link, link->next_id, false);
     if (stream) {
         link->next_id += 2;
         memcpy(stream->service, service, length + 1);
         if (given)
-            configure(stream, &params);
+            stream_configure(stream, &params);
         hd_link_control(link, HD_FRAME_OPEN, stream->id, 0, service, length);
     } else if (!err) {
         err = -ENOMEM;
@@ -226,7 +226,7 @@ int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, si
         hd_link_control(link, HD_FRAME_RESET, id, ENOENT, NULL, 0);
         return 0;
     }
-    struct hd_stream *stream = create(link, id, true);
+    struct hd_stream *stream = stream_create(link, id, true);
     if (stream) {
         memcpy(stream->service, service, length);
         stream->accepted.event.user = user;
@@ -235,7 +235,7 @@ int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, si
     if (!stream || !hd_queue_post(queue, &stream->accepted)) {
         hd_link_control(link, HD_FRAME_RESET, id, ENOENT, NULL, 0);
         if (stream) { /* its queue went away just now; free without the lock games of hd_stream_close() */
-            take_out(link, stream);
+            stream_take_out(link, stream);
             atomic_fetch_sub(&link->refs, 1); /* never the last: we run on this link */
             free(stream);
         }
@@ -264,14 +264,14 @@ int hd_stream_finish(hd_stream *stream)
 }
 
 /* That the message still needs; NULL: it is here. */
-static struct hd_rndv *transfer_of(const struct hd_msg *msg)
+static struct hd_rndv *stream_transfer_of(const struct hd_msg *msg)
 {
     return msg->rndv ? msg->rndv : msg->offer;
 }
 
-static void forget_transfer(const struct hd_msg *msg)
+static void stream_forget_transfer(const struct hd_msg *msg)
 {
-    struct hd_rndv *rndv = transfer_of(msg);
+    struct hd_rndv *rndv = stream_transfer_of(msg);
     if (rndv) {
         rndv->msg = NULL;
         rndv->stream = NULL;
@@ -284,7 +284,7 @@ void hd_stream_lost(struct hd_link *link)
         for (struct hd_stream *s = link->buckets[i]; s; s = s->next_in_bucket) {
             for (struct hd_msg **at = &s->rx_first; *at;) { /* what did not arrive whole does not arrive */
                 struct hd_msg *msg = *at;
-                if (!transfer_of(msg)) {
+                if (!stream_transfer_of(msg)) {
                     at = &msg->next;
                     continue;
                 }
@@ -295,7 +295,7 @@ void hd_stream_lost(struct hd_link *link)
                     if (taken)
                         s->rx_offset = 0;
                     *at = msg->next;
-                    forget_transfer(msg);
+                    stream_forget_transfer(msg);
                     hd_buf_unref(msg->buf);
                     hd_msg_give(link, msg);
                 }
@@ -308,7 +308,7 @@ void hd_stream_lost(struct hd_link *link)
 }
 
 /* Under the lock: forgets everything that points to the stream. */
-static void detach(struct hd_stream *stream)
+static void stream_detach(struct hd_stream *stream)
 {
     struct hd_link *link = stream->link;
     bool up = hd_link_usable(link);
@@ -324,8 +324,8 @@ static void detach(struct hd_stream *stream)
         hd_list_remove(&rndv->siblings);
     }
     while (stream->rx_first) {
-        struct hd_rndv *rndv = transfer_of(stream->rx_first);
-        forget_transfer(stream->rx_first);
+        struct hd_rndv *rndv = stream_transfer_of(stream->rx_first);
+        stream_forget_transfer(stream->rx_first);
         hd_buf_unref(stream->rx_first->buf);
         hd_stream_drop_first(stream);
         if (rndv && up && rndv->mode < 0)
@@ -334,14 +334,14 @@ static void detach(struct hd_stream *stream)
     hd_list_remove(&stream->tx_node);
     hd_list_remove(&stream->memory_node);
     hd_list_remove(&stream->waiter.node);
-    take_out(link, stream);
+    stream_take_out(link, stream);
 }
 
 void hd_stream_close(hd_stream *stream)
 {
     struct hd_link *link = stream->link;
     hd_link_lock(link);
-    detach(stream);
+    stream_detach(stream);
     hd_queue_cancel(stream->queue, &stream->readable);
     hd_queue_cancel(stream->queue, &stream->writable);
     hd_queue_cancel(stream->accept_queue, &stream->accepted);
