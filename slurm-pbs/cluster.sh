@@ -4,6 +4,7 @@
 
 # write_template FOLDER: what follows from the allocation. howdah.* are properties that node.sh gives each daemon. Daemons listen
 # on all addresses: a node may have several names and addresses. A NodeManager's name is what an ApplicationMaster there tells its tasks.
+# The packages' folder of domain sockets is their DataNode's.
 # shellcheck disable=SC2016 # Hadoop's variables
 write_template() {
     local task master tiers=()
@@ -12,7 +13,8 @@ write_template() {
     site_file "$1/hdfs-site.xml" dfs.namenode.http-address "$MASTER:50070" dfs.namenode.rpc-bind-host 0.0.0.0 \
         dfs.namenode.http-bind-host 0.0.0.0 dfs.namenode.datanode.registration.ip-hostname-check false \
         dfs.datanode.du.reserved '${howdah.reserved}' dfs.datanode.data.dir '${howdah.data}' \
-        ${tiers[@]+"${tiers[@]}"} dfs.namenode.safemode.extension 0
+        ${tiers[@]+"${tiers[@]}"} dfs.namenode.safemode.extension 0 \
+        dfs.client.read.shortcircuit false dfs.domain.socket.path ''
     site_file "$1/yarn-site.xml" yarn.resourcemanager.webapp.address "$MASTER:8088" yarn.resourcemanager.bind-host 0.0.0.0 \
         yarn.nodemanager.bind-host 0.0.0.0 yarn.nodemanager.hostname '${howdah.address}' yarn.nodemanager.resource.memory-mb '${howdah.memory}' \
         yarn.nodemanager.resource.cpu-vcores '${howdah.cores}' yarn.scheduler.minimum-allocation-mb 128 \
