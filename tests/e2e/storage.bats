@@ -74,8 +74,8 @@ healthy() { there hdfs fsck / | grep -q 'Status: HEALTHY'; }
 @test "a folder that is not in RAM, and a mode that is not there, are refused before anything is written" {
     run -1 cluster start --dir "$BATS_TEST_TMPDIR/new" --mode hhh --ram /proc/howdah
     [[ $output == *'--ram /proc/howdah is on proc, not in RAM'* ]]
-    run -1 cluster start --dir "$BATS_TEST_TMPDIR/new" --mode hhh-l
-    [[ $output == *'--mode hhh-l'* ]]
+    run -1 cluster start --dir "$BATS_TEST_TMPDIR/new" --mode hhh-l-bb
+    [[ $output == *'--mode hhh-l-bb'* ]]
     [ ! -e "$BATS_TEST_TMPDIR/new" ]
 }
 

@@ -14,7 +14,8 @@ import java.util.TreeMap;
  */
 public final class ClusterSpec {
   private static final String SITE = "site.";
-  private static final List<String> MODES = Arrays.asList("hhh", "hhh-m");
+  private static final String SHARED_MODE = "hhh-l";
+  private static final List<String> MODES = Arrays.asList("hhh", "hhh-m", SHARED_MODE);
 
   private int datanodes = 3;
   private int nodemanagers = 2;
@@ -27,6 +28,7 @@ public final class ClusterSpec {
   private int vcores;
   private Path conf;
   private String mode;
+  private Path shared;
   private Path ram;
   private Path ssd;
   private final Map<String, String> site = new TreeMap<>();
@@ -113,6 +115,12 @@ public final class ClusterSpec {
     return this;
   }
 
+  /** The folder that all DataNodes have, in which a cluster in the mode hhh-l keeps the copies of blocks. */
+  public ClusterSpec shared(Path folder) {
+    shared = unchanged("--shared", shared, folder);
+    return this;
+  }
+
   private static Path unchanged(String option, Path recorded, Path asked) {
     Path folder = asked.toAbsolutePath().normalize();
     if (recorded != null && !recorded.equals(folder)) {
@@ -160,7 +168,7 @@ public final class ClusterSpec {
   }
 
   int replication() {
-    return Math.min(3, datanodes);
+    return isShared() ? 1 : Math.min(3, datanodes);
   }
 
   int heapMb(DaemonKind kind) {
@@ -194,6 +202,15 @@ public final class ClusterSpec {
 
   Path ssd() {
     return ssd;
+  }
+
+  Path shared() {
+    return shared;
+  }
+
+  /** Whether the mode has copies on a path that all DataNodes have. */
+  boolean isShared() {
+    return SHARED_MODE.equals(mode);
   }
 
   Map<String, String> site() {
@@ -236,6 +253,7 @@ public final class ClusterSpec {
     save(to, "mode", mode);
     save(to, "ram", ram);
     save(to, "ssd", ssd);
+    save(to, "shared", shared);
     site.forEach((name, value) -> to.setProperty(SITE + name, value));
   }
 
@@ -265,6 +283,7 @@ public final class ClusterSpec {
     spec.mode = from.getProperty("mode");
     spec.ram = path(from, "ram");
     spec.ssd = path(from, "ssd");
+    spec.shared = path(from, "shared");
     for (String name : from.stringPropertyNames()) {
       if (name.startsWith(SITE)) {
         spec.site.put(name.substring(SITE.length()), from.getProperty(name));

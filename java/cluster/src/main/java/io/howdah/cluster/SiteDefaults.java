@@ -77,6 +77,10 @@ final class SiteDefaults {
       p.put("dfs.rdma.hhh.mode", spec.mode());
       // All DataNodes are on one tmpfs.
       p.put("dfs.rdma.memory.capacity", Long.toString(storage.capacity()));
+      if (spec.isShared()) {
+        p.put("dfs.rdma.lustre.path", storage.shared().toString());
+        p.put("dfs.rdma.lustre.path.local", "true");
+      }
     }
     if (id != null && id.kind() == DaemonKind.DATANODE) {
       p.put("dfs.datanode.hostname", HOST);

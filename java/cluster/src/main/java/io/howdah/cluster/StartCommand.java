@@ -39,8 +39,8 @@ final class StartCommand implements Callable<Integer> {
   private Boolean stock;
 
   @Option(names = "--mode", paramLabel = "MODE",
-      description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk; or "
-          + "hhh-m, with all in RAM, persisted behind")
+      description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk; "
+          + "hhh-m, with all in RAM, persisted behind; or hhh-l, with one replica and a copy of it in --shared")
   private String mode;
 
   @Option(names = "--ram", paramLabel = "DIR", description = "with --mode: a folder on a tmpfs (default: /dev/shm)")
@@ -48,6 +48,10 @@ final class StartCommand implements Callable<Integer> {
 
   @Option(names = "--ssd", paramLabel = "DIR", description = "with --mode: a folder on an SSD (default: without one)")
   private Path ssd;
+
+  @Option(names = "--shared", paramLabel = "DIR",
+      description = "with --mode hhh-l: a folder of Lustre or of another file system, for the copies of blocks")
+  private Path shared;
 
   @Option(names = "--heap", paramLabel = "SIZE",
       description = "heap of each daemon (default: 512m for NameNode and ResourceManager, else 256m)")
@@ -124,6 +128,7 @@ final class StartCommand implements Callable<Integer> {
     set(mode, spec::mode);
     set(ram, spec::ram);
     set(ssd, spec::ssd);
+    set(shared, spec::shared);
     if (conf != null) {
       spec.conf(Templates.of(tree).folder(conf));
     }

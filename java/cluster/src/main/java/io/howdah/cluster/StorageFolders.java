@@ -44,12 +44,19 @@ final class StorageFolders {
    * @throws ClusterException if they are not; nothing has been written
    */
   static void check(ClusterSpec spec) {
+    if (spec.isShared() != (spec.shared() != null)) {
+      throw new ClusterException(spec.isShared() ? "--mode hhh-l needs a folder for the copies of blocks"
+          : "--shared is for the mode hhh-l", spec.isShared() ? "add --shared DIR" : "add --mode hhh-l");
+    }
     if (spec.mode() == null) {
       if (spec.ram() != null || spec.ssd() != null) {
         throw new ClusterException((spec.ram() != null ? "--ram" : "--ssd") + " is for a storage mode",
             "add --mode hhh");
       }
       return;
+    }
+    if (spec.shared() != null) {
+      checkWritable("--shared", spec.shared());
     }
     checkRam(spec, ram(spec));
     if (spec.ssd() != null) {
@@ -121,6 +128,18 @@ final class StorageFolders {
     return URI.create("file://" + folder.resolve(name).resolve(id.toString()));
   }
 
+  /** The folder of the copies of blocks, which all DataNodes have; made. */
+  Path shared() {
+    Path folder = spec.shared().resolve(name);
+    try {
+      Files.createDirectories(folder);
+    } catch (IOException e) {
+      throw new ClusterException("--shared " + spec.shared() + " can't be used: " + ClusterDir.reason(e),
+          "name another folder");
+    }
+    return folder;
+  }
+
   /** Bytes of the folder in RAM that each DataNode has; 0 if that is not known. */
   long capacity() {
     return existing(ram(spec)).toFile().getTotalSpace() / spec.datanodes();
@@ -132,6 +151,9 @@ final class StorageFolders {
       ClusterDir.delete(ram(spec).resolve(name));
       if (spec.ssd() != null) {
         ClusterDir.delete(spec.ssd().resolve(name));
+      }
+      if (spec.shared() != null) {
+        ClusterDir.delete(spec.shared().resolve(name));
       }
     }
   }

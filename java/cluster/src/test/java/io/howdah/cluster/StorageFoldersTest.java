@@ -54,6 +54,23 @@ class StorageFoldersTest {
   }
 
   @Test
+  void theSharedPathIsForItsModeAlone() throws IOException {
+    refused(new ClusterSpec().mode("hhh-l").ram(ram).site("dfs.blocksize", "1m"), "needs a folder for the copies");
+    refused(hhh().shared(folder), "--shared is for the mode hhh-l");
+    refused(new ClusterSpec().shared(folder), "--shared is for the mode hhh-l");
+    ClusterSpec spec = new ClusterSpec().mode("hhh-l").ram(ram).shared(folder).site("dfs.blocksize", "1m");
+    StorageFolders.check(spec);
+    assertThat(spec.replication()).isEqualTo(1);
+    StorageFolders folders = new StorageFolders(spec, "id");
+    assertThat(folders.shared()).isEqualTo(folder.resolve("howdah-id")).isDirectory();
+    Properties record = new Properties();
+    spec.save(record);
+    assertThat(ClusterSpec.load(record).shared()).isEqualTo(folder);
+    folders.delete();
+    assertThat(folder).isEmptyDirectory();
+  }
+
+  @Test
   void siteFilesHaveTheMode() {
     ClusterSpec spec = hhh();
     Ports ports = new Ports(Collections.emptyMap());

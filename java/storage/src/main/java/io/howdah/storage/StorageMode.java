@@ -11,7 +11,7 @@ public enum StorageMode {
   /** All replicas in RAM, persisted behind. */
   HHH_M("In-Memory", "hhh-m", true),
   /** One local replica and one on a shared file system. */
-  HHH_L("Lustre", "hhh-l", false),
+  HHH_L("Lustre", "hhh-l", true),
   /** Likewise, with a buffer before the shared file system. */
   HHH_L_BB("Lustre-BB", "hhh-l-bb", false);
 
@@ -33,6 +33,16 @@ public enum StorageMode {
   /** Whether all replicas of a block are in RAM. */
   public boolean isAllInRam() {
     return this == HHH_M;
+  }
+
+  /** Whether a block may be in RAM on all DataNodes that have it, because another copy is on persistent storage. */
+  public boolean isRamEnough() {
+    return this == HHH_M || isShared();
+  }
+
+  /** Whether a copy of each block is on a path that all DataNodes have. */
+  public boolean isShared() {
+    return this == HHH_L;
   }
 
   /** Whether a configuration asks for a mode, whatever its name. */
@@ -57,7 +67,7 @@ public enum StorageMode {
       }
     }
     throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": there is no storage mode of that name: "
-        + "set Default or In-Memory, or remove the property");
+        + "set Default, In-Memory or Lustre, or remove the property");
   }
 
   @Override

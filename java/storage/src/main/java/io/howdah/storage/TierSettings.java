@@ -61,7 +61,11 @@ public final class TierSettings {
           + Options.MEMORY_SHARE.key() + "=" + read.memoryShare + ": set it below");
     }
     int replication = conf.getInt("dfs.replication", 3);
-    if (replication > 1 && !read.mode.isAllInRam() && read.memoryReplicas >= replication) {
+    if (read.mode.isShared() && replication != 1) {
+      throw new IOException("dfs.replication=" + replication + " in the storage mode " + read.mode
+          + ": set it to 1, since the second copy of each block is on the shared path");
+    }
+    if (replication > 1 && !read.mode.isRamEnough() && read.memoryReplicas >= replication) {
       throw new IOException(Options.MEMORY_REPLICAS.key() + "=" + read.memoryReplicas + " is not below dfs.replication="
           + replication + ": at least one replica has to be on SSD or disk");
     }
@@ -87,9 +91,12 @@ public final class TierSettings {
     return mode;
   }
 
-  /** How many replicas of a block with so many are in RAM: all, or at least one is on persistent storage. */
+  /**
+   * How many replicas of a block with so many are in RAM: all where the mode has another copy, else at least one is on
+   * persistent storage.
+   */
   public int memoryReplicas(int replication) {
-    return mode.isAllInRam() ? replication : Math.max(0, Math.min(memoryReplicas, replication - 1));
+    return mode.isRamEnough() ? replication : Math.max(0, Math.min(memoryReplicas, replication - 1));
   }
 
   /** The share of a RAM folder's size up to which blocks are written to it, above 0, at most 1. */

@@ -44,7 +44,8 @@ public final class Options {
 
   // Storage modes of HDFS.
   public static final Option<String> STORAGE_MODE = Option.text("dfs.rdma.hhh.mode", null,
-      "storage mode: Default (hhh) or In-Memory (hhh-m); without it blocks are stored as by stock Hadoop");
+      "storage mode: Default (hhh), In-Memory (hhh-m) or Lustre (hhh-l); without it blocks are stored as by stock "
+          + "Hadoop");
   public static final Option<Integer> MEMORY_REPLICAS = Option.count("dfs.rdma.memory.replicas", 1, 1, 512,
       "replicas of a block in RAM");
   public static final Option<Double> MEMORY_SHARE = Option.share("dfs.rdma.memory.percentage", 0.7,
@@ -65,6 +66,23 @@ public final class Options {
       "time between two looks of a DataNode at what to move");
   public static final Option<Long> MOVER_BANDWIDTH = Option.bytes("dfs.rdma.mover.bandwidth", 100 << 20, 0, 1L << 40,
       "bytes a second that a DataNode moves between tiers; 0: no limit");
+  public static final Option<String> SHARED_PATH = Option.text("dfs.rdma.lustre.path", null,
+      "folder on Lustre or another shared file system, in the mode Lustre");
+  public static final Option<Boolean> SHARED_LOCAL = Option.flag("dfs.rdma.lustre.path.local", false,
+      "that folder may be on a local file system, as all DataNodes are on one node");
+  public static final Option<Integer> SHARED_KEEPERS = Option.count("dfs.rdma.lustre.keepers", 2, 1, 16,
+      "DataNodes that serve the shared copies of another one");
+  public static final Option<Long> SHARED_TIMEOUT = Option.millis("dfs.rdma.lustre.timeout", 30_000, 100, 600_000,
+      "time that the end of a block waits for its shared copy");
+  public static final Option<String> SHARED_FAILURE = Option.choice("dfs.rdma.lustre.on.failure", "fail",
+      "what becomes of a block without a shared copy: the write fails, or it stays local and is copied later",
+      "fail", "local");
+  public static final Option<Boolean> SHARED_SYNC = Option.flag("dfs.rdma.lustre.fsync", true,
+      "a shared copy counts when the file system's servers have it");
+  public static final Option<Long> SHARED_INTERVAL = Option.millis("dfs.rdma.lustre.interval", 1000, 10, 3_600_000,
+      "time between two looks of a DataNode at the shared path");
+  public static final Option<Long> SHARED_MEMBER_TIMEOUT = Option.millis("dfs.rdma.lustre.member.timeout", 30_000,
+      1000, 3_600_000, "time without a sign of life after which another DataNode serves in a keeper's place");
 
   // MapReduce's shuffle.
   public static final Option<Long> SHUFFLE_PACKET_SIZE = Option.bytes("mapred.rdma.shuffle.packet.size", 512 << 10,
@@ -102,7 +120,6 @@ public final class Options {
   static {
     ACCEPTED.put("dfs.datanode.rdma.port", "DataNodes take the engine's connections on their ordinary port");
     ACCEPTED.put("dfs.rdma.namenode.list", "NameNodes are found by dfs.nameservices and fs.defaultFS");
-    ACCEPTED.put("dfs.rdma.lustre.path", "this release has no storage mode that uses it");
     ACCEPTED.put("mapred.rdma.shuffle.lustre", "intermediate data is where mapreduce.cluster.local.dir says");
     ACCEPTED.put("mapred.rdma.disk.shuffle.enabled", "the shuffle spills to disk as stock Hadoop's does");
   }

@@ -123,6 +123,7 @@ public final class BlocksCommand implements Callable<Integer> {
         replica.addProperty("type", words[2]);
         replica.addProperty("copyInRam", words[3].equals("copy-in-ram"));
         replica.addProperty("shadow", words[3].equals("shadow"));
+        replica.addProperty("shared", words[3].equals("shared"));
       } else if (words.length == 5) {
         JsonObject event = new JsonObject();
         event.addProperty("time", words[0]);
@@ -145,6 +146,7 @@ public final class BlocksCommand implements Callable<Integer> {
           + (replica.has("type") ? "  " + replica.get("type").getAsString() : "")
           + (replica.has("copyInRam") && replica.get("copyInRam").getAsBoolean() ? ", copy in RAM" : "")
           + (replica.has("shadow") && replica.get("shadow").getAsBoolean() ? ", persisted" : "")
+          + (replica.has("shared") && replica.get("shared").getAsBoolean() ? ", copy on the shared path" : "")
           + (replica.has("note") ? "  (" + replica.get("note").getAsString() + ")" : "")
           + (replica.has("error") ? "  (" + replica.get("error").getAsString() + ")" : ""));
       if (replica.has("events")) {

@@ -23,6 +23,7 @@ public final class StorageCommand implements Callable<Integer> {
   private static final String[] SHOWN = {"Mode", "RamCapacity", "RamFilled", "RamLowMark", "CopiesInRam",
       "CopiesInRamBytes", "MovesInFlight", "CreatedInRam", "CreatedElsewhere", "Reads", "ReadsFromRam", "Moves",
       "MovedBytes", "Copies", "CopiedBytes", "Persisted", "PersistedBytes", "Unpersisted", "UnpersistedBytes",
+      "Shared", "SharedBytes", "Unshared", "UnsharedBytes", "SharedOnly", "Kept", "KeptOwners", "SharedPathSilence",
       "Failures"};
 
   @Spec
@@ -123,6 +124,11 @@ public final class StorageCommand implements Callable<Integer> {
       if (node.get("mode").getAsString().equals("HHH-M")) {
         System.out.printf("  persisted %s replicas (%s); %s (%s) not yet%n", node.get("persisted"),
             size(node, "persistedBytes"), node.get("unpersisted"), size(node, "unpersistedBytes"));
+      } else if (node.get("mode").getAsString().equals("HHH-L")) {
+        System.out.printf("  shared    %s blocks (%s), %s of them there only; %s (%s) not yet; serves %s of %s others; "
+            + "the path answered %d s ago%n", node.get("shared"), size(node, "sharedBytes"), node.get("sharedOnly"),
+            node.get("unshared"), size(node, "unsharedBytes"), node.get("kept"), node.get("keptOwners"),
+            node.get("sharedPathSilence").getAsLong() / 1000);
       }
     }
   }

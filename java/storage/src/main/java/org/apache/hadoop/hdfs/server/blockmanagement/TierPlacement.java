@@ -72,7 +72,7 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
       all.addAll(0, chosen);
     }
     // A block that would be in RAM only is not placed: a power failure would lose it.
-    boolean isRefused = !settings.mode().isAllInRam() && chosen.isEmpty() && targets.length > 0
+    boolean isRefused = !settings.mode().isRamEnough() && chosen.isEmpty() && targets.length > 0
         && all.stream().noneMatch(storage -> TierPolicy.isPersistent(storage.getStorageType()));
     if (log != null) {
       log.add(path, (TierPolicy) tiers, chosen.size() + count, isRefused ? Collections.emptyList() : all);
@@ -137,6 +137,12 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
     boolean isTiered = have.size() > expected && sorted(ofHot).equals(sorted(excess));
     List<StorageType> ours = isTiered ? TierExcess.of(settings, have, expected) : excess;
     return super.chooseReplicasToDelete(candidates, expected, ours, added, hint);
+  }
+
+  /** Those of a block's places that may be appended to: upstream asks read-only ones, too, which refuse. */
+  public static DatanodeStorageInfo[] writable(DatanodeStorageInfo[] places) {
+    return Arrays.stream(places).filter(place -> place.getState() != DatanodeStorage.State.READ_ONLY_SHARED)
+        .toArray(DatanodeStorageInfo[]::new);
   }
 
   private static List<StorageType> sorted(List<StorageType> types) {

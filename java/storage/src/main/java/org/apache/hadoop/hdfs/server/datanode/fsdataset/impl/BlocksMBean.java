@@ -31,8 +31,8 @@ final class BlocksMBean implements DynamicMBean {
   }
 
   /**
-   * For each block pool that has the block: a line with state, type of storage and whether there is a copy in RAM or a
-   * shadow, then its events.
+   * For each block pool that has the block: a line with state, type of storage and whether there is a copy in RAM, a
+   * shadow or a copy on the shared path, then its events.
    *
    * @return the lines; empty if there is no such replica
    */
@@ -52,7 +52,8 @@ final class BlocksMBean implements DynamicMBean {
         ExtendedBlockId block = new ExtendedBlockId(id, pool);
         lines.add(pool + "\t" + replica.getState() + "\t" + replica.getVolume().getStorageType() + "\t"
             + (dataset.copies().has(block) ? "copy-in-ram"
-                : dataset.shadows().folder(pool, replica) != null ? "shadow" : "-"));
+                : dataset.shadows().folder(pool, replica) != null ? "shadow"
+                : dataset.shared() != null && dataset.shared().has(pool, id) ? "shared" : "-"));
         for (BlockEvent event : dataset.journal().of(block)) {
           lines.add(event.toString());
         }

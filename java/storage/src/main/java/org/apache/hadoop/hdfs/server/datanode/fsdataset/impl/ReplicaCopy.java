@@ -164,25 +164,28 @@ final class ReplicaCopy {
     FinalizedReplica moved = null;
     TierVolume source = (TierVolume) replica.getVolume();
     try (FsVolumeReference from = source.obtainReference(); FsVolumeReference to = target.obtainReference()) {
-      File old = new File(source.getTmpDir(pool), original.getName() + ".moved");
-      File oldMeta = FsDatasetUtil.getMetaFile(old, block.getGenerationStamp());
-      long metaLength = originalMeta.length();
+      File old = source.ownsFiles() ? new File(source.getTmpDir(pool), original.getName() + ".moved") : null;
+      long metaLength = old == null ? 0 : originalMeta.length();
       try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
         if (!isUnchanged()) {
           return null;
         }
         moved = activate();
-        // Out of the folder that scans look at. What a crash leaves of it is removed at the next start.
-        rename(original, old);
-        rename(originalMeta, oldMeta);
+        if (old != null) {
+          // Out of the folder that scans look at. What a crash leaves of it is removed at the next start.
+          rename(original, old);
+          rename(originalMeta, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
+        }
       }
       // Clients that hold the old file open let go of it: they would not see what is appended.
       dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(
           new ExtendedBlockId(block.getBlockId(), pool));
       report();
-      delete(old, oldMeta);
-      source.onBlockFileDeletion(pool, block.getNumBytes());
-      source.onMetaFileDeletion(pool, metaLength);
+      if (old != null) {
+        delete(old, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
+        source.onBlockFileDeletion(pool, block.getNumBytes());
+        source.onMetaFileDeletion(pool, metaLength);
+      }
       return moved;
     } finally {
       if (moved == null) {

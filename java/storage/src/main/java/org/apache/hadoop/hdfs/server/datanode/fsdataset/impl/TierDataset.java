@@ -32,6 +32,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.apache.hadoop.hdfs.server.datanode.VolumeScanner;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.LengthInputStream;
+import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
@@ -105,6 +106,21 @@ class TierDataset extends FsDatasetImpl {
 
   Shadows shadows() {
     return shadows;
+  }
+
+  /** Copies on a shared path; null in a mode without. */
+  SharedCopies shared() {
+    return null;
+  }
+
+  /** How many replicas are on the shared path only, of this DataNode's own or read-only. */
+  int countOn(DatanodeStorage.State state) {
+    return 0;
+  }
+
+  /** What is served of other DataNodes' copies there; null likewise. */
+  Keepers keepers() {
+    return null;
   }
 
   BlockJournal journal() {

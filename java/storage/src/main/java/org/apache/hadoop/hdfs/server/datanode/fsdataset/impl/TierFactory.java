@@ -2,12 +2,14 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import io.howdah.storage.StorageMode;
 import io.howdah.storage.TierSettings;
+import io.howdah.storage.shared.SharedSettings;
 import io.howdah.upgrade.Options;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import org.apache.hadoop.conf.Configurable;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.DFSConfigKeys;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
 import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
@@ -67,11 +69,17 @@ public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements 
       TierDataset.LOG.warn("{}: dfs.datanode.data.dir has no [RAM_DISK] folder, so this DataNode keeps nothing in RAM",
           Options.STORAGE_MODE.key());
     }
+    if (settings.mode().isShared()) {
+      SharedSettings shared = SharedSettings.of(conf);
+      shared.check(conf.getLongBytes(DFSConfigKeys.DFS_BLOCK_SIZE_KEY, DFSConfigKeys.DFS_BLOCK_SIZE_DEFAULT));
+    }
   }
 
   @Override
   public FsDatasetImpl newInstance(DataNode datanode, DataStorage storage, Configuration configuration)
       throws IOException {
-    return new TierDataset(datanode, storage, configuration, TierSettings.of(configuration));
+    TierSettings settings = TierSettings.of(configuration);
+    return settings.mode().isShared() ? new SharedDataset(datanode, storage, configuration, settings)
+        : new TierDataset(datanode, storage, configuration, settings);
   }
 }

@@ -4,10 +4,12 @@ import io.howdah.storage.TierSettings;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
 import javax.management.ObjectName;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
 import org.apache.hadoop.metrics2.util.MBeans;
 
 /** The state of a DataNode's tiers in JMX. Thread-safe. */
@@ -147,6 +149,54 @@ final class TierStatus implements TierStatusMXBean, AutoCloseable {
   @Override
   public long getUnpersistedBytes() {
     return unpersisted().stream().mapToLong(ReplicaInfo::getNumBytes).sum();
+  }
+
+  @Override
+  public int getShared() {
+    return dataset.shared() == null ? 0 : dataset.shared().size();
+  }
+
+  @Override
+  public long getSharedBytes() {
+    return dataset.shared() == null ? 0 : dataset.shared().bytes();
+  }
+
+  private List<ReplicaInfo> unshared() {
+    List<ReplicaInfo> all = new ArrayList<>();
+    for (String pool : dataset.volumeMap.getBlockPoolList()) {
+      all.addAll(dataset.shared() == null ? Collections.emptyList() : dataset.shared().unprotected(pool));
+    }
+    return all;
+  }
+
+  @Override
+  public int getUnshared() {
+    return unshared().size();
+  }
+
+  @Override
+  public long getUnsharedBytes() {
+    return unshared().stream().mapToLong(ReplicaInfo::getNumBytes).sum();
+  }
+
+  @Override
+  public int getSharedOnly() {
+    return dataset.countOn(DatanodeStorage.State.NORMAL);
+  }
+
+  @Override
+  public int getKept() {
+    return dataset.countOn(DatanodeStorage.State.READ_ONLY_SHARED);
+  }
+
+  @Override
+  public int getKeptOwners() {
+    return dataset.keepers() == null ? 0 : dataset.keepers().owners();
+  }
+
+  @Override
+  public long getSharedPathSilence() {
+    return dataset.keepers() == null ? 0 : dataset.keepers().silence();
   }
 
   @Override

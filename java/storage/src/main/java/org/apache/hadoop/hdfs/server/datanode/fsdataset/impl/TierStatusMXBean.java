@@ -59,6 +59,30 @@ public interface TierStatusMXBean {
   /** Bytes of them. */
   long getUnpersistedBytes();
 
+  /** Blocks that have a copy on the shared path, in the mode HHH-L; without it this and what follows is 0. */
+  int getShared();
+
+  /** Bytes of them. */
+  long getSharedBytes();
+
+  /** Replicas of this DataNode, those that are being written included, without a copy on the shared path. */
+  int getUnshared();
+
+  /** Bytes of them. */
+  long getUnsharedBytes();
+
+  /** Blocks of which this DataNode has the copy on the shared path only. */
+  int getSharedOnly();
+
+  /** Blocks of other DataNodes that this one serves from the shared path. */
+  int getKept();
+
+  /** DataNodes that these are of. */
+  int getKeptOwners();
+
+  /** Milliseconds since the shared path answered. */
+  long getSharedPathSilence();
+
   /** Moves and copies that failed. */
   long getFailures();
 }

@@ -35,6 +35,11 @@ class TierVolume extends FsVolumeImpl {
     return getStorageType() == StorageType.RAM_DISK;
   }
 
+  /** Whether the files of its replicas go when a replica moves from here. */
+  boolean ownsFiles() {
+    return true;
+  }
+
   @Override
   public boolean isTransientStorage() {
     return false;

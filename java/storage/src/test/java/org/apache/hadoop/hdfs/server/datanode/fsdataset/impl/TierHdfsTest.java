@@ -326,9 +326,10 @@ class TierHdfsTest {
     conf.set("dfs.rdma.memory.replicas", "3");
     assertRefused(conf, folders).hasMessageStartingWith("dfs.rdma.memory.replicas=3 is not below dfs.replication=3");
     conf.unset("dfs.rdma.memory.replicas");
-    conf.set("dfs.rdma.hhh.mode", "Lustre");
+    conf.set("dfs.rdma.hhh.mode", "Lustre-BB");
     assertRefused(conf, folders).hasMessageContaining("HHH-L");
-    assertThatThrownBy(() -> new TierCluster(conf, 1, DISK).close()).hasMessageContaining("dfs.rdma.hhh.mode=Lustre");
+    assertThatThrownBy(() -> new TierCluster(conf, 1, DISK).close())
+        .hasMessageContaining("dfs.rdma.hhh.mode=Lustre-BB");
   }
 
   private static AbstractThrowableAssert<?, ?> assertRefused(Configuration conf, String folders) {

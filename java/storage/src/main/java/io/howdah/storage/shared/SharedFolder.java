@@ -1,0 +1,243 @@
+package io.howdah.storage.shared;
+
+import java.io.Closeable;
+import java.io.File;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.channels.FileChannel;
+import java.nio.file.DirectoryStream;
+import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
+import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.PosixFilePermissions;
+import java.util.HashSet;
+import java.util.Set;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
+
+/**
+ * What one DataNode has of a block pool on the shared path: {@code PATH/POOL/UUID/{list,finalized,tmp}}. Only that
+ * DataNode writes there. Files are for the user of the DataNodes alone. Thread-safe but where it says otherwise.
+ */
+public final class SharedFolder {
+  private static final int PIECE = 1 << 20;
+  /** Bytes after which those of a growing copy are forced to the servers, so that its end waits for few. */
+  private static final int UNFORCED = 32 << 20;
+
+  private final Path folder;
+  private final boolean isSynced;
+  private final AtomicLong staged = new AtomicLong();
+
+  /** The folder of a DataNode, which need not be there. */
+  public SharedFolder(Path path, String pool, String uuid, boolean isSynced) {
+    this.folder = pool(path, pool).resolve(uuid);
+    this.isSynced = isSynced;
+  }
+
+  static Path pool(Path path, String pool) {
+    return path.resolve(pool);
+  }
+
+  /** Makes the folders. */
+  public void create() throws IOException {
+    for (Path each : new Path[] {folder.resolve("finalized"), tmp()}) {
+      Files.createDirectories(each, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
+    }
+  }
+
+  /** The list of the blocks. */
+  public Path list() {
+    return folder.resolve("list");
+  }
+
+  private Path tmp() {
+    return folder.resolve("tmp");
+  }
+
+  /** The folder of a block's files. */
+  public File of(long id) {
+    return DatanodeUtil.idToBlockDir(folder.resolve("finalized").toFile(), id);
+  }
+
+  private Path data(long id) {
+    return of(id).toPath().resolve(Block.BLOCK_FILE_PREFIX + id);
+  }
+
+  private Path meta(SharedBlock block) {
+    return of(block.id()).toPath().resolve(metaName(block));
+  }
+
+  private static String metaName(SharedBlock block) {
+    return DatanodeUtil.getMetaName(Block.BLOCK_FILE_PREFIX + block.id(), block.stamp());
+  }
+
+  /** A copy of a block that is being made. Used by one thread at a time. Closed, it removes what is not in place. */
+  public final class Staged implements Closeable {
+    private final long id;
+    private final Path data;
+    private final Path meta;
+    private FileChannel out;
+    private long position;
+    private long forced;
+
+    private Staged(long id) {
+      this.id = id;
+      String name = Block.BLOCK_FILE_PREFIX + id + "." + staged.incrementAndGet();
+      data = tmp().resolve(name);
+      meta = tmp().resolve(name + ".meta");
+    }
+
+    /** Copies what a block's file has, from where the last call ended up to a length that it has reached. */
+    public void follow(File file, long length) throws IOException {
+      if (length <= position) {
+        return;
+      }
+      if (out == null) {
+        out = open(data);
+      }
+      try (FileChannel in = FileChannel.open(file.toPath())) {
+        position += copy(in, position, length, out);
+      }
+      if (isSynced && position - forced >= UNFORCED) {
+        out.force(false);
+        forced = position;
+      }
+    }
+
+    /**
+     * Copies the rest of a block whose files are complete, though they may be removed or grow meanwhile.
+     *
+     * @throws IOException if files cannot be read or written, or have another length
+     */
+    public void complete(SharedBlock block, File file, File metaFile) throws IOException {
+      if (position > block.length()) {
+        out.truncate(block.length()); // it was recovered, to what all have of it
+        position = block.length();
+      }
+      if (out == null) {
+        out = open(data);
+      }
+      long copiedMeta;
+      try (FileChannel in = FileChannel.open(file.toPath())) {
+        position += copy(in, position, block.length(), out);
+      }
+      force(out);
+      out.close();
+      try (FileChannel in = FileChannel.open(metaFile.toPath()); FileChannel copy = open(meta)) {
+        copiedMeta = copy(in, 0, Long.MAX_VALUE, copy);
+        force(copy);
+      }
+      if (position != block.length() || copiedMeta == 0) {
+        throw new IOException(file + " has " + position + " bytes and " + metaFile + " has " + copiedMeta
+            + ", not those of " + block);
+      }
+    }
+
+    /** Takes the place of an older copy. Not at the same time as another one of the same block. */
+    public void place(SharedBlock block) throws IOException {
+      Files.createDirectories(of(id).toPath());
+      // A block file without its meta file is nothing, so that one comes first.
+      Files.move(meta, meta(block), StandardCopyOption.ATOMIC_MOVE);
+      Files.move(data, data(id), StandardCopyOption.ATOMIC_MOVE);
+      if (isSynced) {
+        sync(of(id).toPath());
+      }
+    }
+
+    @Override
+    public void close() throws IOException {
+      if (out != null) {
+        out.close();
+      }
+      Files.deleteIfExists(data);
+      Files.deleteIfExists(meta);
+    }
+  }
+
+  /** Begins a copy of a block; nothing is written yet. */
+  public Staged stage(long id) {
+    return new Staged(id);
+  }
+
+  private static FileChannel open(Path file) throws IOException {
+    return FileChannel.open(file, StandardOpenOption.CREATE_NEW, StandardOpenOption.WRITE);
+  }
+
+  private void force(FileChannel channel) throws IOException {
+    if (isSynced) {
+      channel.force(false);
+    }
+  }
+
+  /** Copies a file from a position up to a length, as far as it has that. */
+  private static long copy(FileChannel in, long from, long to, FileChannel out) throws IOException {
+    ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+    long copied = 0;
+    while (from + copied < to) {
+      piece.clear().limit((int) Math.min(PIECE, to - from - copied));
+      if (in.read(piece, from + copied) < 0) {
+        break;
+      }
+      piece.flip();
+      while (piece.hasRemaining()) {
+        copied += out.write(piece);
+      }
+    }
+    return copied;
+  }
+
+  private static void sync(Path folder) throws IOException {
+    try (FileChannel channel = FileChannel.open(folder)) {
+      channel.force(true);
+    }
+  }
+
+  /** Removes a block's files; those that are gone do not matter. */
+  public void remove(SharedBlock block) throws IOException {
+    Files.deleteIfExists(data(block.id()));
+    Files.deleteIfExists(meta(block));
+  }
+
+  /** Removes the meta file that an older copy of a block had. */
+  public void removeOld(SharedBlock old) throws IOException {
+    Files.deleteIfExists(meta(old));
+  }
+
+  /** Whether a block's files are there. */
+  public boolean has(SharedBlock block) {
+    return Files.exists(data(block.id())) && Files.exists(meta(block));
+  }
+
+  /** Removes what a DataNode that ended left unfinished. */
+  public void clean() throws IOException {
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(tmp())) {
+      for (Path file : files) {
+        Files.deleteIfExists(file);
+      }
+    } catch (NoSuchFileException e) {
+      return; // nothing was ever copied
+    }
+  }
+
+  /** The DataNodes, by uuid, that have a folder of a block pool. */
+  public static Set<String> owners(Path path, String pool) throws IOException {
+    Set<String> names = new HashSet<>();
+    try (DirectoryStream<Path> folders = Files.newDirectoryStream(pool(path, pool))) {
+      for (Path each : folders) {
+        names.add(each.getFileName().toString());
+      }
+    } catch (NoSuchFileException e) {
+      return names;
+    }
+    names.remove(Members.FOLDER);
+    return names;
+  }
+
+  @Override
+  public String toString() {
+    return folder.toString();
+  }
+}

@@ -1,0 +1,197 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import io.howdah.storage.shared.Members;
+import io.howdah.storage.shared.SharedBlock;
+import io.howdah.storage.shared.SharedFolder;
+import io.howdah.storage.shared.SharedListReader;
+import io.howdah.storage.shared.SharedSettings;
+import java.io.IOException;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.util.Time;
+
+/**
+ * What this DataNode serves of other ones' copies on the shared path, read-only: those of the DataNodes that
+ * {@link Members} says, by their lists. One thread, which waits for the shared path as long as that takes.
+ */
+final class Keepers {
+  private static final int ROUNDS_PER_LOOK = 10;
+  private static final long STOP_MS = 10_000;
+
+  private final SharedDataset dataset;
+  private final SharedSettings settings;
+  private final String uuid;
+  private final ConcurrentHashMap<String, Pool> pools = new ConcurrentHashMap<>();
+  private final Thread thread = new Thread(this::run, "Keepers");
+  private volatile boolean isStopped;
+  private volatile long answeredAt = Time.monotonicNow();
+  private boolean isFailing;
+  private boolean isAsked;
+
+  /** A block of another DataNode. */
+  private static final class Kept {
+    private final String owner;
+    private final SharedBlock block;
+
+    private Kept(String owner, SharedBlock block) {
+      this.owner = owner;
+      this.block = block;
+    }
+
+    private static Kept newer(Kept one, Kept other) {
+      return other.block.stamp() > one.block.stamp() ? other : one;
+    }
+  }
+
+  private static final class Pool {
+    private final Members members;
+    private final Map<String, SharedListReader> lists = new HashMap<>();
+    private final Set<Long> kept = new HashSet<>();
+    /** What the NameNode had deleted here: it is not served again as long as its owner lists it unchanged. */
+    private final ConcurrentHashMap<Long, SharedBlock> refused = new ConcurrentHashMap<>();
+    private int rounds;
+
+    private Pool(Members members) {
+      this.members = members;
+    }
+  }
+
+  Keepers(SharedDataset dataset, SharedSettings settings, String uuid) {
+    this.dataset = dataset;
+    this.settings = settings;
+    this.uuid = uuid;
+    thread.setDaemon(true);
+  }
+
+  void start() {
+    thread.start();
+  }
+
+  void stop() {
+    isStopped = true;
+    thread.interrupt();
+    try {
+      thread.join(STOP_MS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void run() {
+    while (!isStopped) {
+      try {
+        Thread.sleep(settings.interval());
+        round();
+        isFailing = false;
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return;
+      } catch (IOException | RuntimeException e) {
+        dataset.counts().failures.increment();
+        if (!isStopped && !isFailing) {
+          TierDataset.LOG.warn("{} cannot be read, and is tried again each {} ms: this DataNode does not see what to "
+              + "serve for others", settings.path(), settings.interval(), e);
+        }
+        isFailing = true;
+      }
+    }
+  }
+
+  void open(String pool) {
+    pools.put(pool, new Pool(new Members(settings.path(), pool, uuid, settings.keepers(), settings.memberTimeout())));
+  }
+
+  void close(String pool) {
+    pools.remove(pool);
+  }
+
+  /** Shows that this DataNode is alive, and looks what to serve. */
+  synchronized void round() throws IOException {
+    for (Map.Entry<String, Pool> entry : pools.entrySet()) {
+      String pool = entry.getKey();
+      if (dataset.isOpen(pool)) {
+        Pool there = entry.getValue();
+        there.members.beat();
+        boolean isLook = there.rounds++ % ROUNDS_PER_LOOK == 0 || isAsked;
+        if (isLook) {
+          there.members.look();
+        }
+        if (read(pool, there) || isLook) {
+          reconcile(pool, there, listed(there));
+        }
+      }
+    }
+    isAsked = false;
+    answeredAt = Time.monotonicNow();
+  }
+
+  /** The next round looks who the DataNodes are, which not every one does. */
+  synchronized void look() {
+    isAsked = true;
+  }
+
+  /** Reads the lists of those whose blocks are to be served; returns whether anything has changed. */
+  private boolean read(String pool, Pool there) throws IOException {
+    Set<String> owners = there.members.kept(Time.monotonicNow());
+    boolean isChanged = there.lists.keySet().retainAll(owners);
+    for (String owner : owners) {
+      SharedListReader list = there.lists.computeIfAbsent(owner,
+          key -> new SharedListReader(folder(pool, owner).list()));
+      isChanged |= list.read();
+    }
+    return isChanged;
+  }
+
+  /** The blocks to serve, by id, as their owners list them. */
+  private static Map<Long, Kept> listed(Pool there) {
+    Map<Long, Kept> listed = new HashMap<>();
+    there.lists.forEach((owner, list) ->
+        list.blocks().forEach((id, block) -> listed.merge(id, new Kept(owner, block), Kept::newer)));
+    return listed;
+  }
+
+  private SharedFolder folder(String pool, String owner) {
+    return new SharedFolder(settings.path(), pool, owner, false);
+  }
+
+  private void reconcile(String pool, Pool there, Map<Long, Kept> listed) {
+    there.refused.entrySet().removeIf(entry -> {
+      Kept now = listed.get(entry.getKey());
+      return now == null || !now.block.equals(entry.getValue());
+    });
+    there.kept.removeIf(id -> {
+      boolean isGone = !listed.containsKey(id);
+      if (isGone) {
+        dataset.unkeep(pool, id);
+      }
+      return isGone;
+    });
+    listed.forEach((id, kept) -> {
+      if (!kept.block.equals(there.refused.get(id))) {
+        there.kept.add(id);
+        dataset.keep(pool, kept.block, folder(pool, kept.owner).of(id));
+      }
+    });
+  }
+
+  /** The NameNode has had a block deleted here. */
+  void refuse(String pool, SharedBlock block) {
+    Pool there = pools.get(pool);
+    if (there != null) {
+      there.refused.put(block.id(), block);
+    }
+  }
+
+  /** How many DataNodes this one serves blocks for. */
+  synchronized int owners() {
+    return pools.values().stream().mapToInt(there -> there.lists.size()).sum();
+  }
+
+  /** Milliseconds since the shared path answered last. */
+  long silence() {
+    return Time.monotonicNow() - answeredAt;
+  }
+}

@@ -1,0 +1,463 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import io.howdah.storage.shared.SharedBlock;
+import io.howdah.storage.shared.SharedFolder;
+import io.howdah.storage.shared.SharedList;
+import io.howdah.storage.shared.SharedListReader;
+import io.howdah.storage.shared.SharedSettings;
+import io.howdah.upgrade.Options;
+import java.io.File;
+import java.io.IOException;
+import java.io.InterruptedIOException;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.Callable;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Future;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.util.AutoCloseableLock;
+
+/**
+ * The copies on the shared path of this DataNode's replicas. One is made before the end of a block is acknowledged;
+ * those that are missing are made behind. Files are written and removed by threads of its own, and whoever waits for
+ * them waits for a bounded time, never with the dataset's lock. Thread-safe.
+ */
+@SuppressWarnings("try") // locks are held, not used
+final class SharedCopies {
+  /** Copies under way for writers; others wait. */
+  private static final int THREADS = 8;
+  private static final long STOP_MS = 10_000;
+
+  private final SharedDataset dataset;
+  private final SharedSettings settings;
+  private final String uuid;
+  private final ExecutorService writers = Executors.newFixedThreadPool(THREADS, daemons("SharedCopies writer"));
+  private final ExecutorService cleaner = Executors.newSingleThreadExecutor(daemons("SharedCopies cleaner"));
+  private final ConcurrentHashMap<String, Pool> pools = new ConcurrentHashMap<>();
+  private final SharedFollowers followers;
+  private final Thread thread = new Thread(this::run, "SharedCopies");
+  private volatile boolean isStopped;
+  private volatile boolean isFailing;
+
+  /** What this DataNode has of a block pool there. */
+  private static final class Pool {
+    private final SharedFolder folder;
+    private final ConcurrentHashMap<Long, SharedBlock> blocks = new ConcurrentHashMap<>();
+    /** Blocks that are being deleted, and those whose end is being acknowledged: the round leaves them alone. */
+    private final Set<Long> going = ConcurrentHashMap.newKeySet();
+    private final Set<Long> ending = ConcurrentHashMap.newKeySet();
+    private final Object[] stripes = new Object[64];
+    private SharedList list;
+
+    private Pool(SharedFolder folder) {
+      this.folder = folder;
+      Arrays.setAll(stripes, i -> new Object());
+    }
+
+    /** What is held while files of a block are put in their place, noted or removed. */
+    private Object stripe(long id) {
+      return stripes[(int) Math.floorMod(id, (long) stripes.length)];
+    }
+  }
+
+  SharedCopies(SharedDataset dataset, SharedSettings settings, String uuid) {
+    this.dataset = dataset;
+    this.settings = settings;
+    this.uuid = uuid;
+    followers = new SharedFollowers(dataset);
+    thread.setDaemon(true);
+  }
+
+  private static ThreadFactory daemons(String name) {
+    return task -> {
+      Thread thread = new Thread(task, name);
+      thread.setDaemon(true);
+      return thread;
+    };
+  }
+
+  void start() {
+    thread.start();
+    followers.start();
+  }
+
+  /** Ends its threads; copies under way are given up. */
+  void stop() {
+    isStopped = true;
+    thread.interrupt();
+    followers.stop();
+    writers.shutdownNow();
+    pools.values().forEach(there -> cleaner.execute(() -> close(there)));
+    cleaner.shutdown();
+    try {
+      thread.join(STOP_MS);
+      cleaner.awaitTermination(STOP_MS, TimeUnit.MILLISECONDS);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  // Waiting.
+
+  private interface Step {
+    void run() throws IOException;
+  }
+
+  /** Runs a step that uses the shared path, and waits for it as long as writers do. */
+  private void await(String what, Step step) throws IOException {
+    Future<?> future = writers.submit((Callable<Void>) () -> {
+      step.run();
+      return null;
+    });
+    try {
+      future.get(settings.timeout(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      throw new IOException(what + ": " + settings.path() + " did not answer within " + settings.timeout() + " ms ("
+          + Options.SHARED_TIMEOUT.key() + "): see whether the file system is there on this node");
+    } catch (ExecutionException e) {
+      if (e.getCause() instanceof Error) {
+        throw (Error) e.getCause();
+      }
+      throw new IOException(what + ": " + e.getCause(), e.getCause());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw (IOException) new InterruptedIOException(what).initCause(e);
+    } finally {
+      future.cancel(true);
+    }
+  }
+
+  // Starting and ending.
+
+  /** Reads what this DataNode has of a block pool, before the pool is added. */
+  void open(String pool) throws IOException {
+    Pool opened = new Pool(new SharedFolder(settings.path(), pool, uuid, settings.isSynced()));
+    await("the shared copies of " + pool + " cannot be read", () -> {
+      opened.folder.create();
+      opened.folder.clean();
+      SharedListReader reader = new SharedListReader(opened.folder.list());
+      reader.read();
+      opened.blocks.putAll(reader.blocks());
+      opened.list = SharedList.write(opened.folder.list(), opened.blocks.values(), settings.isSynced());
+    });
+    pools.put(pool, opened);
+  }
+
+  /** Lets go of a block pool; what is on the shared path stays. */
+  void close(String pool) {
+    Pool closed = pools.remove(pool);
+    if (closed != null && !isStopped) {
+      cleaner.execute(() -> close(closed));
+    }
+  }
+
+  private static void close(Pool there) {
+    synchronized (there.folder) {
+      try {
+        if (there.list != null) {
+          there.list.close();
+        }
+      } catch (IOException e) {
+        TierDataset.LOG.debug("{} was not closed", there.folder, e);
+      }
+    }
+  }
+
+  // Copying.
+
+  private static SharedBlock of(Block block) {
+    return new SharedBlock(block.getBlockId(), block.getGenerationStamp(), block.getNumBytes());
+  }
+
+  /** Begins to copy a replica that is being written. */
+  void follow(String pool, ReplicaInfo replica) {
+    Pool there = pools.get(pool);
+    if (there != null) {
+      followers.follow(pool, replica, there.folder);
+    }
+  }
+
+  /** A replica that is being written goes on after a recovery: it is copied when it is complete. */
+  void unfollow(String pool, long id) {
+    followers.forget(pool, id);
+  }
+
+  /**
+   * Copies a replica whose files are complete, before it is finalized.
+   *
+   * @return the copy, to be {@link #ended}; null if there is none and the mode goes on without
+   * @throws IOException if there is none, and the mode does not
+   */
+  SharedBlock copy(String pool, ReplicaInfo replica) throws IOException {
+    Pool there = pools.get(pool);
+    if (there == null) {
+      throw new IOException("the block pool " + pool + " has ended on this DataNode");
+    }
+    SharedBlock block = of(replica);
+    File data = replica.getBlockFile();
+    File meta = replica.getMetaFile();
+    there.ending.add(block.id());
+    try {
+      await(block + " has no copy on the shared path", () -> {
+        try (SharedFolder.Staged staged = followers.take(pool, replica, there.folder)) {
+          staged.complete(block, data, meta);
+          synchronized (there.stripe(block.id())) {
+            staged.place(block);
+          }
+        }
+      });
+      return block;
+    } catch (IOException e) {
+      without(there, block, e);
+      return null;
+    }
+  }
+
+  private void without(Pool there, SharedBlock block, IOException e) throws IOException {
+    there.ending.remove(block.id());
+    dataset.counts().failures.increment();
+    if (settings.failsWrites()) {
+      throw e;
+    }
+    logOnce(e);
+  }
+
+  private void logOnce(Exception e) {
+    if (!isStopped && !isFailing) {
+      TierDataset.LOG.warn("blocks are on this DataNode only, and are copied to the shared path when it takes them: {}",
+          e.toString());
+    }
+    isFailing = true;
+  }
+
+  /** The replica could not be finalized. */
+  void abandon(String pool, SharedBlock block) {
+    Pool there = pools.get(pool);
+    if (there != null) {
+      there.ending.remove(block.id());
+    }
+  }
+
+  /** After the replica was finalized: notes the copy, if it is one of what is there now. */
+  void ended(String pool, SharedBlock block) throws IOException {
+    Pool there = pools.get(pool);
+    if (there == null) {
+      return;
+    }
+    try {
+      await(block + " is not in the list of the shared path", () -> {
+        synchronized (there.stripe(block.id())) {
+          note(pool, there, block);
+        }
+      });
+    } catch (IOException e) {
+      without(there, block, e);
+    } finally {
+      there.ending.remove(block.id());
+    }
+  }
+
+  /** Under the lock, since a block that is deleted has its copy removed after it has left the map. */
+  private void note(String pool, Pool there, SharedBlock block) throws IOException {
+    SharedBlock old;
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      ReplicaInfo now = dataset.volumeMap.get(pool, block.id());
+      if (!(now instanceof FinalizedReplica) || !of(now).equals(block)) {
+        return;
+      }
+      old = there.blocks.put(block.id(), block);
+    }
+    tell(there, block.id());
+    if (old != null && old.stamp() != block.stamp()) {
+      there.folder.removeOld(old);
+    }
+  }
+
+  /** Writes to the list what is true of a block by then: the last one of several changes is told last. */
+  private void tell(Pool there, long id) throws IOException {
+    synchronized (there.folder) {
+      SharedBlock block = there.blocks.get(id);
+      try {
+        if (there.list == null) {
+          there.list = SharedList.write(there.folder.list(), there.blocks.values(), settings.isSynced());
+        } else if (block != null) {
+          there.list.added(block);
+        } else {
+          there.list.removed(id);
+        }
+      } catch (IOException e) {
+        there.list = null; // it is written anew: an open file is of no use once the path was mounted again
+        throw e;
+      }
+    }
+  }
+
+  // Behind.
+
+  private void run() {
+    while (!isStopped) {
+      try {
+        Thread.sleep(settings.interval());
+        round();
+      } catch (InterruptedException e) {
+        Thread.currentThread().interrupt();
+        return;
+      } catch (RuntimeException e) {
+        logOnce(e);
+      }
+    }
+  }
+
+  /** Makes the copies that are missing; those whose replica is gone take its place. */
+  synchronized void round() {
+    long failures = dataset.counts().failures.sum();
+    for (Map.Entry<String, Pool> entry : pools.entrySet()) {
+      String pool = entry.getKey();
+      Pool there = entry.getValue();
+      for (SharedBlock block : there.blocks.values()) {
+        boolean isMissing = dataset.isOpen(pool) && dataset.volumeMap.get(pool, block.id()) == null;
+        if (isMissing && !there.going.contains(block.id())) {
+          adopt(pool, there, block);
+        }
+      }
+      for (ReplicaInfo replica : unprotected(pool)) {
+        if (!isStopped && replica instanceof FinalizedReplica && !there.ending.contains(replica.getBlockId())) {
+          protect(pool, there, replica);
+        }
+      }
+    }
+    isFailing = isFailing && dataset.counts().failures.sum() > failures;
+  }
+
+  /** A copy takes the place of a replica that is gone without having been deleted. */
+  private void adopt(String pool, Pool there, SharedBlock block) {
+    if (!there.folder.has(block)) {
+      dataset.counts().failures.increment();
+      logOnce(new IOException(block + " is in the list of " + there.folder + " and not there"));
+      return;
+    }
+    dataset.adopt(pool, block, there.folder.of(block.id()), () -> there.blocks.get(block.id()) == block
+        && !there.going.contains(block.id()));
+  }
+
+  private void protect(String pool, Pool there, ReplicaInfo replica) {
+    SharedBlock block;
+    File data;
+    File meta;
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      block = of(replica);
+      data = replica.getBlockFile();
+      meta = replica.getMetaFile();
+    }
+    try (SharedFolder.Staged staged = there.folder.stage(block.id())) {
+      staged.complete(block, data, meta);
+      synchronized (there.stripe(block.id())) {
+        if (isUnchanged(pool, replica, block)) {
+          staged.place(block); // a writer that ends the block meanwhile waits, and places what is newer
+          note(pool, there, block);
+        }
+      }
+    } catch (IOException e) {
+      if (isUnchanged(pool, replica, block)) {
+        dataset.counts().failures.increment();
+        logOnce(e);
+      } // else it changed, and is looked at again
+    }
+  }
+
+  private boolean isUnchanged(String pool, ReplicaInfo replica, SharedBlock block) {
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      return dataset.volumeMap.get(pool, block.id()) == replica && of(replica).equals(block);
+    }
+  }
+
+  // Deleting.
+
+  /** A block is about to be deleted. */
+  void deleting(String pool, long id) {
+    Pool there = pools.get(pool);
+    if (there != null) {
+      there.going.add(id);
+    }
+  }
+
+  /** A block was deleted, or not; the copy of one that is gone goes with it, a little later. */
+  void deleted(String pool, long id, boolean isGone) {
+    Pool there = pools.get(pool);
+    if (there == null) {
+      return;
+    }
+    SharedBlock block = isGone ? there.blocks.remove(id) : null;
+    there.going.remove(id);
+    if (block != null) {
+      cleaner.execute(() -> {
+        try {
+          synchronized (there.stripe(id)) {
+            tell(there, id);
+            if (!there.blocks.containsKey(id) && !there.ending.contains(id)) {
+              there.folder.remove(block);
+            }
+          }
+        } catch (IOException e) {
+          dataset.counts().failures.increment();
+          logOnce(e);
+        }
+      });
+    }
+  }
+
+  // What there is.
+
+  /** Whether the replica as it is has a copy. */
+  private boolean isProtected(Pool there, ReplicaInfo replica) {
+    SharedBlock block = there.blocks.get(replica.getBlockId());
+    return block != null && block.equals(of(replica));
+  }
+
+  /** This DataNode's replicas without a copy of what is in them now, blocks that are being written included. */
+  List<ReplicaInfo> unprotected(String pool) {
+    List<ReplicaInfo> found = new ArrayList<>();
+    Pool there = pools.get(pool);
+    if (there == null) {
+      return found;
+    }
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      for (ReplicaInfo replica : dataset.volumeMap.replicas(pool)) {
+        if (replica.getState() != ReplicaState.TEMPORARY && !(replica.getVolume() instanceof SharedVolume)
+            && !isProtected(there, replica)) {
+          found.add(replica);
+        }
+      }
+    }
+    return found;
+  }
+
+  /** Whether there is a copy of a block, of whatever generation. */
+  boolean has(String pool, long id) {
+    Pool there = pools.get(pool);
+    return there != null && there.blocks.containsKey(id);
+  }
+
+  /** How many blocks have a copy. */
+  int size() {
+    return pools.values().stream().mapToInt(there -> there.blocks.size()).sum();
+  }
+
+  /** Bytes of these copies. */
+  long bytes() {
+    return pools.values().stream().flatMap(there -> there.blocks.values().stream()).mapToLong(SharedBlock::length)
+        .sum();
+  }
+}

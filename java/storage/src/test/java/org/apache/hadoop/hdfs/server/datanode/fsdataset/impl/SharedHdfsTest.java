@@ -1,0 +1,321 @@
+package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
+
+import static org.apache.hadoop.fs.StorageType.ARCHIVE;
+import static org.apache.hadoop.fs.StorageType.DISK;
+import static org.apache.hadoop.fs.StorageType.RAM_DISK;
+import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
+
+import java.io.File;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataOutputStream;
+import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.protocol.DatanodeID;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
+import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
+import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+
+/** The mode HHH-L on a whole HDFS of four DataNodes: one local replica, and its copy on a path that all have. */
+class SharedHdfsTest {
+  private static final int MB = 1 << 20;
+  private static final int NODES = 4;
+  private static final Pattern SAFE = Pattern.compile("reported blocks (\\d+) .*total blocks (\\d+)");
+
+  private Path shared;
+  private TierCluster hdfs;
+
+  private void start(String... settings) throws IOException {
+    Configuration conf = TierCluster.mode("Lustre");
+    conf.set("dfs.replication", "1");
+    conf.set("dfs.rdma.lustre.path", shared.toString());
+    conf.set("dfs.rdma.lustre.path.local", "true");
+    conf.set("dfs.rdma.lustre.interval", "3600000"); // rounds when a test says so
+    conf.set("dfs.rdma.lustre.member.timeout", "3600000");
+    for (String setting : settings) {
+      conf.set(setting.split("=")[0], setting.split("=")[1]);
+    }
+    hdfs = new TierCluster(conf, NODES, RAM_DISK, DISK);
+  }
+
+  @BeforeEach
+  void makeThePath() throws IOException {
+    shared = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-shared-test-");
+  }
+
+  @AfterEach
+  void stop() {
+    if (hdfs != null) {
+      hdfs.close();
+    }
+    FileUtil.fullyDelete(shared.toFile());
+  }
+
+  /** All DataNodes look at the shared path; twice, since the first look may be before another one's first sign. */
+  private void rounds() throws IOException {
+    for (int i = 0; i < 2; i++) {
+      for (TierDataset dataset : hdfs.datasets()) {
+        dataset.shared().round();
+        dataset.keepers().look();
+        dataset.keepers().round();
+      }
+    }
+    hdfs.report();
+  }
+
+  private NumberReplicas replicas(org.apache.hadoop.fs.Path path) throws IOException {
+    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
+    return blocks.countNodes(blocks.getStoredBlock(hdfs.blocks(path).get(0).getBlock().getLocalBlock()));
+  }
+
+  private void awaitReplicas(org.apache.hadoop.fs.Path path, int live, int readOnly) throws Exception {
+    Callable<String> state = () -> replicas(path).liveReplicas() + " and " + replicas(path).readOnlyReplicas();
+    TierCluster.awaitThat(() -> {
+      rounds();
+      return state.call().equals(live + " and " + readOnly);
+    }, state);
+  }
+
+  private List<String> sharedFiles() throws IOException {
+    try (Stream<Path> files = Files.walk(shared)) {
+      return files.filter(Files::isRegularFile).map(file -> file.getFileName().toString())
+          .filter(name -> name.startsWith("blk_")).sorted().collect(Collectors.toList());
+    }
+  }
+
+  private int owner(org.apache.hadoop.fs.Path path) throws IOException {
+    for (int i = 0; i < hdfs.datasets().size(); i++) {
+      ReplicaInfo replica = hdfs.replica(hdfs.dataset(i), path);
+      if (replica != null && !(replica.getVolume() instanceof SharedVolume)) {
+        return i;
+      }
+    }
+    throw new AssertionError("no DataNode has " + path);
+  }
+
+  @Test
+  void aFileOutlivesItsDataNode() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", MB + 1000, 1);
+    assertThat(sharedFiles()).as("two blocks and their meta files").hasSize(4);
+    assertThat(hdfs.types(path).get(0)).containsExactly(RAM_DISK);
+    awaitReplicas(path, 1, 2);
+    int owner = owner(path);
+    DatanodeID id = hdfs.cluster.getDataNodes().get(owner).getDatanodeId();
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner);
+    hdfs.assertHolds(path, MB + 1000); // the NameNode does not know yet
+    hdfs.cluster.setDataNodeDead(id);
+    TierCluster.awaitThat(() -> {
+      rounds();
+      return replicas(path).liveReplicas() == 1;
+    }, () -> replicas(path).liveReplicas());
+    hdfs.assertHolds(path, MB + 1000);
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    awaitReplicas(path, 1, 2);
+    hdfs.assertHolds(path, MB + 1000);
+  }
+
+  @Test
+  void whatIsDeletedIsGoneEverywhere() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", MB, 1);
+    awaitReplicas(path, 1, 2);
+    long id = hdfs.blocks(path).get(0).getBlock().getBlockId();
+    hdfs.fs.delete(path, false);
+    TierCluster.awaitThat(() -> {
+      rounds();
+      return sharedFiles().isEmpty()
+          && hdfs.datasets().stream().allMatch(dataset -> dataset.volumeMap.get(hdfs.pool(), id) == null);
+    }, this::sharedFiles);
+    hdfs.cluster.triggerBlockReports();
+    assertThat(hdfs.cluster.getNamesystem().getMissingBlocksCount()).isZero();
+  }
+
+  @Test
+  void aReplicaWhoseLocalFilesAreLostIsServedFromItsCopyAndComesBackToBeAppendedTo() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", MB / 2, 1);
+    awaitReplicas(path, 1, 2);
+    int owner = owner(path);
+    File ram = new File(hdfs.dataset(owner).volumes(RAM_DISK).get(0).getBasePath());
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner);
+    FileUtil.fullyDeleteContents(ram);
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    awaitReplicas(path, 1, 2);
+    assertThat(types(path)).contains(ARCHIVE);
+    hdfs.assertHolds(path, MB / 2);
+    byte[] more = TierCluster.bytes(1000, 1);
+    try (FSDataOutputStream out = hdfs.fs.append(path)) {
+      out.write(more);
+    }
+    awaitReplicas(path, 1, 2);
+    byte[] all = hdfs.read(path);
+    assertThat(all).hasSize(MB / 2 + 1000).endsWith(more).startsWith(TierCluster.bytes(MB / 2, "/file".hashCode()));
+    ReplicaInfo replica = hdfs.replica(hdfs.dataset(owner(path)), path);
+    assertThat(replica.getVolume().getStorageType()).isIn(RAM_DISK, DISK);
+    assertThat(sharedFiles()).hasSize(2);
+    assertThat(new File(folderOf(replica), replica.getBlockName())).hasSize(MB / 2 + 1000);
+  }
+
+  private List<StorageType> types(org.apache.hadoop.fs.Path path) throws IOException {
+    List<StorageType> types = new ArrayList<>();
+    for (LocatedBlock block : hdfs.blocks(path)) {
+      types.addAll(java.util.Arrays.asList(block.getStorageTypes()));
+    }
+    return types;
+  }
+
+  private File folderOf(ReplicaInfo replica) throws IOException {
+    try (Stream<Path> files = Files.walk(shared)) {
+      return files.filter(file -> file.getFileName().toString().equals(replica.getBlockName())).findAny()
+          .orElseThrow(AssertionError::new).getParent().toFile();
+    }
+  }
+
+  @Test
+  void appendsAndTruncatesGoToTheOwnerAlone() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
+    awaitReplicas(path, 1, 2);
+    for (int i = 0; i < 3; i++) {
+      try (FSDataOutputStream out = hdfs.fs.append(path)) {
+        out.write(i);
+        out.hflush();
+      }
+      rounds();
+    }
+    assertThat(hdfs.read(path)).hasSize(1003).endsWith(0, 1, 2);
+    assertThat(sharedFiles()).as("the last one's only").hasSize(2);
+    if (!hdfs.fs.truncate(path, 500)) {
+      TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> "not truncated");
+    }
+    awaitReplicas(path, 1, 2);
+    assertThat(hdfs.read(path)).hasSize(500);
+    assertThat(sharedFiles()).hasSize(2);
+    assertThat(hdfs.datasets().get(owner(path)).shared().unprotected(hdfs.pool())).isEmpty();
+  }
+
+  @Test
+  void inSafeModeEachBlockIsSafeOnceAndWithoutItsOwnerToo() throws Exception {
+    start();
+    List<org.apache.hadoop.fs.Path> paths = new ArrayList<>();
+    for (int i = 0; i < 8; i++) {
+      paths.add(hdfs.write("/file" + i, 1000, 1));
+    }
+    for (org.apache.hadoop.fs.Path path : paths) {
+      awaitReplicas(path, 1, 2);
+    }
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner(paths.get(0)));
+    hdfs.cluster.getConfiguration(0).set("dfs.namenode.safemode.extension", "3600000");
+    hdfs.cluster.restartNameNode(0, false);
+    TierCluster.awaitThat(() -> {
+      hdfs.cluster.triggerBlockReports();
+      Matcher safe = SAFE.matcher(hdfs.cluster.getNamesystem().getSafemode());
+      return safe.find() && safe.group(1).equals("8") && safe.group(2).equals("8");
+    }, () -> hdfs.cluster.getNamesystem().getSafemode());
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    hdfs.cluster.triggerBlockReports();
+    Matcher safe = SAFE.matcher(hdfs.cluster.getNamesystem().getSafemode());
+    assertThat(safe.find()).isTrue();
+    assertThat(safe.group(1)).isEqualTo("8");
+    hdfs.fs.setSafeMode(SafeModeAction.SAFEMODE_LEAVE);
+    for (org.apache.hadoop.fs.Path path : paths) {
+      hdfs.assertHolds(path, 1000);
+    }
+  }
+
+  @Test
+  void withoutTheSharedPathWritesFailAndEverythingElseGoesOn() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path before = hdfs.write("/before", MB, 1);
+    awaitReplicas(before, 1, 2);
+    Path pool = shared.resolve(hdfs.pool());
+    Path aside = shared.resolve("aside");
+    Files.move(pool, aside);
+    assertThatThrownBy(() -> hdfs.write("/during", 1000, 1)).isInstanceOf(IOException.class);
+    hdfs.cluster.triggerHeartbeats();
+    hdfs.assertHolds(before, MB);
+    assertThat(hdfs.datasets().stream().mapToLong(dataset -> dataset.counts().failures.sum()).sum()).isPositive();
+    Files.move(aside, pool);
+    hdfs.write("/after", 1000, 1);
+    assertThat(hdfs.replica(hdfs.dataset(owner(before)), before)).isNotNull();
+    awaitReplicas(before, 1, 2);
+  }
+
+  @Test
+  void writesMayGoOnWithoutTheSharedPathAndAreCopiedLater() throws Exception {
+    start("dfs.rdma.lustre.on.failure=local");
+    hdfs.write("/before", 1000, 1);
+    Path pool = shared.resolve(hdfs.pool());
+    Path aside = shared.resolve("aside");
+    Files.move(pool, aside);
+    org.apache.hadoop.fs.Path during = hdfs.write("/during", MB, 1);
+    SharedCopies copies = hdfs.dataset(owner(during)).shared();
+    assertThat(copies.unprotected(hdfs.pool())).hasSize(1);
+    copies.round();
+    assertThat(copies.unprotected(hdfs.pool())).hasSize(1);
+    Files.move(aside, pool);
+    copies.round();
+    assertThat(copies.unprotected(hdfs.pool())).isEmpty();
+    awaitReplicas(during, 1, 2);
+    hdfs.cluster.stopDataNode(owner(during));
+    hdfs.assertHolds(during, MB);
+  }
+
+  @Test
+  void aCopyThatCannotBeOpenedForAWhileIsNotDeleted() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
+    awaitReplicas(path, 1, 2);
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner(path));
+    Path pool = shared.resolve(hdfs.pool());
+    Path aside = shared.resolve("aside");
+    Files.move(pool, aside);
+    assertThatThrownBy(() -> hdfs.read(path)).isInstanceOf(IOException.class);
+    Files.move(aside, pool);
+    hdfs.assertHolds(path, 1000);
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    awaitReplicas(path, 1, 2);
+  }
+
+  @Test
+  void theScanOfFoldersAndAFolderThatFailsLeaveCopiesAlone() throws Exception {
+    start();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
+    awaitReplicas(path, 1, 2);
+    for (int i = 0; i < NODES; i++) {
+      DataNodeTestUtils.runDirectoryScanner(hdfs.cluster.getDataNodes().get(i));
+    }
+    awaitReplicas(path, 1, 2);
+    ReplicaInfo replica = hdfs.replica(hdfs.dataset(owner(path)), path);
+    int owner = owner(path);
+    assertThat(replica.getBlockFile().delete() && replica.getMetaFile().delete()).isTrue();
+    DataNodeTestUtils.runDirectoryScanner(hdfs.cluster.getDataNodes().get(owner));
+    awaitReplicas(path, 1, 2);
+    assertThat(types(path)).contains(ARCHIVE);
+    hdfs.assertHolds(path, 1000);
+    assertThat(sharedFiles()).hasSize(2);
+  }
+}
