@@ -1,7 +1,7 @@
 package io.howdah.engine;
 
 /**
- * The engine's options. Made by ci/lib/java_options.py from native/src/config/options.def, the one place that declares them;
+ * The engine's options. Made by ci/lib/java_options.py from native/src/config/options.def, which declares them;
  * change that and make this anew.
  */
 public enum EngineOption {
