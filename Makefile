@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit unit-slow e2e e2e-slow conformance conformance-slow
-.PHONY: bench-default bench-engine bench-hdfs bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo test-packages package-table option-table docs clean
+.PHONY: bench-default bench-engine bench-hdfs bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo images test-packages test-images package-table option-table docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -102,9 +102,15 @@ rpm: dist ## build the packages for yum, both architectures, build/packages/rpm/
 repo: ## make apt and yum repositories of them, signed by gpg's key KEY=..., build/packages/repo/
 	@ci/repo $(if $(KEY),--key '$(KEY)') $(if $(URL),--url '$(URL)')
 
+images: deb ## build container images from the packages for apt: howdah-base and howdah, by docker, podman or buildah
+	@ci/images
+
 test-packages: dist ## install, use, upgrade and remove the packages in systems of their own; with what make test leaves out
 	@ci/prepare packages
 	@ci/test-packages --all
+
+test-images: deb ## run a cluster of these images under a Docker engine of the test's own
+	@ci/test-images
 
 package-table: ## write docs/guide/package-files.md from the packages of make deb rpm
 	@ci/lib/package_table.py build/packages/deb build/packages/rpm docs/guide/package-files.md

@@ -89,6 +89,7 @@ relink_jdk8() {
     find "$tree" -path "$tree/sysroot" -prune -o -type f \( -perm -u+x -o -name '*.so' \) -print | while read -r file; do
         [ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
         rpath=$(patchelf --print-rpath "$file")
+        case $rpath in */sysroot) rpath='' ;; */sysroot:*) rpath=${rpath#*/sysroot:} ;; esac # it was another tree's before
         patchelf --force-rpath --set-rpath "$prefix/sysroot${rpath:+:$rpath}" "$file"
         if patchelf --print-interpreter "$file" >/dev/null 2>&1; then
             patchelf --set-interpreter "$loader" "$file"
