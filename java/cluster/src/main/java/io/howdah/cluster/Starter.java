@@ -134,7 +134,7 @@ final class Starter {
       checkNotCancelled();
       // Without the mark an earlier format was cut short, and no file system has ever been used.
       ClusterDir.delete(dir.data());
-      new StorageFolders(spec, clusterId).delete();
+      new StorageFolders(spec, clusterId).makeAnew();
       Files.createDirectories(dir.data());
       Files.deleteIfExists(log);
       foreground = launcher.run(log, "hdfs", "namenode", "-format", "-nonInteractive", "-force");

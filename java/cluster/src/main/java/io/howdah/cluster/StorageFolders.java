@@ -128,16 +128,17 @@ final class StorageFolders {
     return URI.create("file://" + folder.resolve(name).resolve(id.toString()));
   }
 
-  /** The folder of the copies of blocks, which all DataNodes have; made. */
+  /** The folder of the copies of blocks, which all DataNodes have. */
   Path shared() {
-    Path folder = spec.shared().resolve(name);
-    try {
-      Files.createDirectories(folder);
-    } catch (IOException e) {
-      throw new ClusterException("--shared " + spec.shared() + " can't be used: " + ClusterDir.reason(e),
-          "name another folder");
+    return spec.shared().resolve(name);
+  }
+
+  /** Makes what DataNodes do not make by themselves, in place of what an earlier file system has left. */
+  void makeAnew() throws IOException {
+    delete();
+    if (spec.isShared()) {
+      Files.createDirectories(shared());
     }
-    return folder;
   }
 
   /** Bytes of the folder in RAM that each DataNode has; 0 if that is not known. */

@@ -62,7 +62,10 @@ class StorageFoldersTest {
     StorageFolders.check(spec);
     assertThat(spec.replication()).isEqualTo(1);
     StorageFolders folders = new StorageFolders(spec, "id");
-    assertThat(folders.shared()).isEqualTo(folder.resolve("howdah-id")).isDirectory();
+    assertThat(folders.shared()).isEqualTo(folder.resolve("howdah-id"));
+    Files.createDirectories(folders.shared().resolve("old"));
+    folders.makeAnew();
+    assertThat(folders.shared()).isEmptyDirectory();
     Properties record = new Properties();
     spec.save(record);
     assertThat(ClusterSpec.load(record).shared()).isEqualTo(folder);
