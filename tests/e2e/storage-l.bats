@@ -55,7 +55,7 @@ status_is() { [ "$(there howdah storage status --json | field "$1")" = True ]; }
     for daemon in datanode-1 datanode-2; do kill -9 "$(pid_of "$DIR" "$daemon")"; done
     # The third one serves its own and, as soon as it sees that the others are gone, all of theirs.
     wait_until 120 file_is_there
-    for daemon in datanode-3; do kill -9 "$(pid_of "$DIR" "$daemon")"; done
+    kill -9 "$(pid_of "$DIR" datanode-3)"
     rm -rf "${SHM:?}"/howdah-*
     cluster start --dir "$DIR"
     wait_until 120 file_is_there
