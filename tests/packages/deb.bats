@@ -213,6 +213,7 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
 @test "a Spark job on YARN reads and writes HDFS" {
     count_words_with_spark --conf spark.ui.enabled=false --conf spark.eventLog.enabled=true
     write_data
+    blocks_are_read_by_file
     # The history server works as it was shipped, and shows what another user recorded.
     in_root service howdah-spark-history-server start
     local deadline=$((SECONDS + 120))

@@ -211,6 +211,7 @@ refused_without_trace() {
     count_words
     count_words_with_spark --conf spark.ui.enabled=false
     write_data
+    blocks_are_read_by_file
 }
 
 @test "they stop, and come up again with what was written" {

@@ -97,6 +97,14 @@ write_data() {
     grep -qv "^$(sha256sum </dev/null | cut -c1-64)" "$ROOT.sum"
 }
 
+# blocks_are_read_by_file: a client beside the DataNode gets the descriptors of a block's file. The DataNode says so in its log
+# of clients, which is off by default.
+blocks_are_read_by_file() {
+    in_root hadoop daemonlog -setlevel localhost:50075 org.apache.hadoop.hdfs.server.datanode.DataNode.clienttrace INFO || return 1
+    as_user worker hdfs dfs -cat data >/dev/null || return 1
+    in_root sh -c 'grep -hE "op: REQUEST_SHORT_CIRCUIT_FDS.*success: true" /var/log/hadoop-hdfs/*datanode*.log' | grep -c .
+}
+
 sum_of_data() { as_user worker hdfs dfs -cat data 'counts/part-*' 'spark-counts/part-*' | sha256sum; }
 
 # data_is_right: what was written before is there, byte for byte.

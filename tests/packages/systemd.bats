@@ -88,6 +88,7 @@ all_daemons_run() {
     count_words
     count_words_with_spark --conf spark.ui.enabled=false
     write_data
+    blocks_are_read_by_file
 }
 
 @test "an enabled service comes up with the system's target, a reinstalled one is restarted" {

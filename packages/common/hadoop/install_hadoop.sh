@@ -25,8 +25,22 @@ ln -s /etc/hadoop/conf "$home/etc/hadoop"
 cp -R "$build/etc/hadoop" "$prefix/etc/hadoop/conf.dist"
 # The template pseudo over the default one: written when the source was packed.
 cp -R "$build/packaging/pseudo" "$prefix/etc/hadoop/conf.pseudo"
-# Not below the tree, which only root writes to. Services have the same folders in their units.
+# Logs not below the tree, which only root writes to; services have the same folders in their units. A client beside a DataNode
+# reads the block's file: the DataNode's unit and script make the folder of the socket.
 for conf in dist pseudo; do
+    sed -i '/^<\/configuration>/d' "$prefix/etc/hadoop/conf.$conf/hdfs-site.xml"
+    cat >>"$prefix/etc/hadoop/conf.$conf/hdfs-site.xml" <<'TEXT'
+  <!-- A client on a DataNode's host reads the block's file itself. Its service makes the folder of the socket. -->
+  <property>
+    <name>dfs.client.read.shortcircuit</name>
+    <value>true</value>
+  </property>
+  <property>
+    <name>dfs.domain.socket.path</name>
+    <value>/run/howdah-hadoop-datanode/dn._PORT</value>
+  </property>
+</configuration>
+TEXT
     cat >>"$prefix/etc/hadoop/conf.$conf/hadoop-env.sh" <<'TEXT'
 
 # Logs of what the accounts hdfs, yarn and mapred start by hand.
