@@ -110,6 +110,10 @@ public final class SparkBench implements Callable<Integer> {
   @Option(names = {"-c", "--conf"}, paramLabel = "NAME=VALUE", description = "Spark's configuration, for both sides.")
   private List<String> settings = new ArrayList<>();
 
+  @Option(names = "--ours-conf", paramLabel = "NAME=VALUE",
+      description = "Spark's configuration for the engine's side only, as spark.shuffle.manager=rdma.")
+  private List<String> ourSettings = new ArrayList<>();
+
   @Option(names = "--json", paramLabel = "FILE", description = "Where to write all figures and conditions.")
   private File json;
 
@@ -125,6 +129,7 @@ public final class SparkBench implements Callable<Integer> {
     conditions.put("transport", transport.toString());
     conditions.put("jdk", System.getProperty("java.runtime.version"));
     conditions.put("reference", against == null ? "this tree over Netty" : against.getPath());
+    conditions.put("ours_conf", String.join(" ", ourSettings));
     conditions.putAll(plan.conditions());
     SparkRounds run = new SparkRounds(plan, sides, System.err);
     System.err.printf("%d rounds of %d jobs; GroupBy and SortBy move %.0f MB%n", applications * rounds,
@@ -145,12 +150,21 @@ public final class SparkBench implements Callable<Integer> {
     if (transport != Transport.AUTO) {
       conf.add("spark.shuffle.rdma.transport=" + transport);
     }
+    conf.addAll(ourSettings);
     return new SparkSide("ours", home, conf, true, transport != Transport.AUTO);
   }
 
   private SparkSide reference(File home) {
     return against == null ? new SparkSide("netty", home, Collections.singletonList(ENABLED + false), false, false)
         : new SparkSide("reference", against, Collections.emptyList(), false, false);
+  }
+
+  private void checkSettings(String option, List<String> settings) {
+    for (String setting : settings) {
+      if (setting.indexOf('=') < 1) {
+        throw wrong(option + " takes NAME=VALUE, not: " + setting);
+      }
+    }
   }
 
   private SparkPlan plan(File home) {
@@ -184,11 +198,8 @@ public final class SparkBench implements Callable<Integer> {
     if (memory / Collections.max(executors) < 512) {
       throw wrong("--memory " + memory + " is less than 512 MB for each executor");
     }
-    for (String setting : settings) {
-      if (setting.indexOf('=') < 1) {
-        throw wrong("--conf takes NAME=VALUE, not: " + setting);
-      }
-    }
+    checkSettings("--conf", settings);
+    checkSettings("--ours-conf", ourSettings);
     if (!folder.isDirectory()) {
       throw wrong("--dir " + folder + " is not a folder");
     }
