@@ -96,7 +96,7 @@ node_name() {
 
 # missing_daemons: each daemon that is not there yet, with the last error of its log.
 missing_daemons() {
-    local index live tasks scheduler=resourcemanager worker=nodemanager name address containers first
+    local index live tasks scheduler=resourcemanager worker=nodemanager name address containers runners first there
     live=$(live_datanodes) || live=-
     if [ "$MODE" = spark-standalone ]; then
         scheduler=master worker=worker
@@ -108,7 +108,7 @@ missing_daemons() {
     [ "$live" != - ] || printf '  namenode on %s: %s\n' "$first" "$(reason "$JOB/logs" namenode "$first")"
     [ "$tasks" != - ] || printf '  %s on %s: %s\n' "$scheduler" "$first" "$(reason "$JOB/logs" "$scheduler" "$first")"
     for index in "${!HOSTS[@]}"; do
-        name='' address=''
+        name='' address='' runners=0
         # shellcheck source=/dev/null
         [ ! -r "$JOB/run/node-$index" ] || . "$JOB/run/node-$index"
         if [ -z "$name" ]; then printf '  %s: the node has not started yet: see %s/logs\n' "${HOSTS[index]}" "$JOB"; continue; fi
@@ -117,13 +117,19 @@ missing_daemons() {
             printf '  datanode on %s: %s\n' "$name" "$(reason "$JOB/logs" datanode "$name")"
         fi
         [ "$tasks" != - ] || continue
-        grep -qE "^($name(\.[^ ]*)?|$address) (RUNNING|ALIVE)( |$)" <<<"$tasks" || missing_worker "$worker" "$name" "$tasks"
+        there=$(grep -cE "^($name(\.[^ ]*)?|$address) (RUNNING|ALIVE)( |$)" <<<"$tasks") || true
+        [ "$there" -ge $((runners > 0 ? runners : 1)) ] || missing_worker "$worker" "$name" "$tasks" "$runners"
     done
 }
 
-# missing_worker DAEMON NAME STATES: an unhealthy NodeManager has told the ResourceManager why.
+# missing_worker DAEMON NAME STATES RUNNERS: an unhealthy NodeManager has told the ResourceManager why. Of several workers of Spark on a
+# node all are shown.
 missing_worker() {
-    local health
+    local health i
+    if [ "$4" -gt 1 ]; then
+        for ((i = 0; i < $4; i++)); do printf '  %s-%d on %s: %s\n' "$1" "$i" "$2" "$(reason "$JOB/logs" "$1-$i" "$2")"; done
+        return
+    fi
     health=$(grep -E "^$2(\.[^ ]*)? UNHEALTHY" <<<"$3" | cut -d' ' -f3-) || true
     if [ -n "$health" ]; then
         printf '  %s on %s: %s -> %s\n' "$1" "$2" "$health" "$(remedy "$health" || echo 'see its log')"

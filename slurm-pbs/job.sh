@@ -36,12 +36,13 @@ Starts HDFS and YARN on the nodes of the job, runs COMMAND, for which hadoop, hd
 and stops it. The first node has NameNode and ResourceManager, the others DataNode and NodeManager; a single node has all.
 What the command leaves in HDFS goes with the job: copy it out. Exits as the command does.
 
-  --mode MODE           plain (default): HDFS and YARN; hhh, hhh-m: HDFS in the storage mode HHH or HHH-M, and YARN; spark-standalone:
-                        HDFS and Spark's own master and workers
+  --mode MODE           plain (default): HDFS and YARN; hhh, hhh-m, hhh-l: HDFS in the storage mode HHH, HHH-M or HHH-L, and YARN;
+                        spark-standalone: HDFS and Spark's own master and workers
   --ssd, --hdd FOLDER,...   each node's folders for HDFS's data, on SSD and on disk (default SSD_PATH, HDD_PATH, else
                         HOWDAH_JOB_LOCAL)
-  --ram FOLDER,...      hhh, hhh-m: likewise, of a tmpfs (default RAMDISK_PATH, else /dev/shm)
-  --shared FOLDER       where the job's folder is made (default LUSTRE_PATH, else where the job was submitted)
+  --ram FOLDER,...      hhh, hhh-m, hhh-l: likewise, of a tmpfs (default RAMDISK_PATH, else /dev/shm)
+  --shared FOLDER       of Lustre or another shared file system: where the job's folder is made, and in hhh-l the copies of blocks
+                        (default LUSTRE_PATH; without it where the job was submitted, which hhh-l does not take)
   --in SOURCE=/PATH     copies SOURCE into HDFS before COMMAND; may be repeated
   --out /PATH=TARGET    copies from HDFS to TARGET after COMMAND, whether that failed or not; may be repeated
   --settings FILE       HiBD's file of settings: a line each, C, H, M or Y (core, hdfs, mapred, yarn), NAME and VALUE
@@ -57,6 +58,7 @@ Environment:
   HOWDAH_JOB_CORES      likewise, processors of each node
   HOWDAH_JOB_TIMEOUT    seconds until all nodes must be there (default 300)
   HOWDAH_JOB_PRICE      of a node-hour: the job's output ends with its price
+  HOWDAH_JOB_TOPOLOGY   spark-standalone: the nodes' topology in hwloc's XML, which workers are planned and bound by (default: the system's)
   HOWDAH_JOB_RSH        PBS: what runs a command on another node (default: ssh -o BatchMode=yes)
 
 The job's folder, howdah-job-ID, must be one that all nodes see; configuration and logs are in it.
@@ -71,7 +73,7 @@ fail() {
 
 # make_job_folder: JOB with the configuration and what node.sh is told. A job that is started again gets another one.
 make_job_folder() {
-    local workers=("${HOSTS[@]:1}") layers=(cluster) run=$JOB_ID try=0
+    local workers=("${HOSTS[@]:1}") layers=(cluster) shared=() run=$JOB_ID try=0
     if [ -n "$ALL_WORK" ] || [ ${#workers[@]} -eq 0 ]; then workers=("${HOSTS[@]}"); fi
     WORKERS=${#workers[@]}
     until (umask 077; mkdir -- "$SUBMITTED/howdah-job-$run") 2>/dev/null; do
@@ -85,16 +87,22 @@ make_job_folder() {
     write_settings "$JOB/settings-site"
     write_spark_configuration "$JOB/spark"
     ! stores_in_ram || layers+=("$MODE")
+    COPIES=''
+    if [ "$MODE" = hhh-l ]; then
+        COPIES=${SHARED%/}/howdah-$RUN-copies
+        shared=(--set shared="$COPIES")
+    fi
     layers+=("$JOB/site" "$JOB/settings-site" ${TEMPLATES[@]+"${TEMPLATES[@]}"})
     # howdah.local is known to each node by itself.
     # shellcheck disable=SC2016
-    "$HOWDAH_HOME/bin/howdah" template write "$JOB/conf" "${layers[@]}" --set folders='${howdah.data}' \
+    "$HOWDAH_HOME/bin/howdah" template write "$JOB/conf" "${layers[@]}" --set folders='${howdah.data}' ${shared[@]+"${shared[@]}"} \
         --set namenode="$MASTER" --set resourcemanager="$MASTER" --workers "$(IFS=,; echo "${workers[*]}")" \
         --set hdfs='${howdah.local}/hdfs' --set yarn='${howdah.local}/yarn' ${PROPERTIES[@]+"${PROPERTIES[@]}"} ||
         fail "the configuration could not be made" "the message above says why"
     {
         printf 'HOWDAH_HOME=%q JOB=%q RUN=%q LOCAL=%q NODES=%q ALL_WORK=%q ' "$HOWDAH_HOME" "$JOB" "$RUN" "$LOCAL" "${#HOSTS[@]}" "$ALL_WORK"
-        printf 'MODE=%q MASTER=%q RAM=%q SSD=%q HDD=%q\n' "$MODE" "$MASTER" "$RAM" "$SSD" "$HDD"
+        printf 'MODE=%q MASTER=%q RAM=%q SSD=%q HDD=%q ' "$MODE" "$MASTER" "$RAM" "$SSD" "$HDD"
+        printf 'COPIES=%q SHARED_LOCAL=%q TOPOLOGY=%q\n' "$COPIES" "$(configured hdfs-site.xml dfs.rdma.lustre.path.local)" "$TOPOLOGY"
         printf 'MEMORY=(%s) CORES=(%s)\n' "${MEMORY[*]}" "${CORES[*]}"
         [ -z "${JAVA_HOME:-}" ] || printf 'export JAVA_HOME=%q\n' "$JAVA_HOME"
     } >"$JOB/settings"
@@ -223,17 +231,29 @@ stop_nodes() {
     done
     [ -z "$alive" ] || echo "howdah job: a node did not answer; what it has left, the next job there removes" >&2
     for pid in ${NODE_PIDS[@]+"${NODE_PIDS[@]}"}; do kill -9 "$pid" 2>/dev/null || true; done
+    [ -z "$OWN_COPIES" ] || rm -rf -- "$OWN_COPIES" # mostly the first node has removed it
     show_use || true
 }
 
-# make_own_folder: OWN_LOCAL, the command's folder on this node's disk. A signal does not come between making it and knowing it.
-make_own_folder() {
-    local late='' folder=$LOCAL/howdah-$RUN-command
+# own VARIABLE FOLDER: claims the folder and sets the variable to it. A signal does not come between making it and knowing it.
+own() {
+    local late=''
     trap 'late=1' TERM INT HUP
-    claim "$folder" || fail "$(uname -n) cannot write to its disk" "set HOWDAH_JOB_LOCAL to a folder of each node's own disk"
-    OWN_LOCAL=$folder
+    claim "$2" || return 1
+    printf -v "$1" %s "$2"
     trap 'exit 143' TERM INT HUP
     [ -z "$late" ] || exit 143
+}
+
+# make_own_folder: OWN_LOCAL, the command's folder on this node's disk.
+make_own_folder() {
+    own OWN_LOCAL "$LOCAL/howdah-$RUN-command" ||
+        fail "$(uname -n) cannot write to its disk" "set HOWDAH_JOB_LOCAL to a folder of each node's own disk"
+}
+
+# make_copies_folder: OWN_COPIES, where DataNodes of the mode HHH-L keep copies of blocks.
+make_copies_folder() {
+    [ -z "$COPIES" ] || own OWN_COPIES "$COPIES" || fail "$COPIES cannot be made" "remove it if a job that was killed has left it"
 }
 
 # cluster_environment: the variables by which the command finds the cluster.
@@ -250,7 +270,7 @@ cluster_environment() {
 
 # print_nodes: a table of what each node gives, and each warning once with the nodes that have it.
 print_nodes() {
-    local i name address memory cores containers storage transport warnings warning order=()
+    local i name address memory cores containers runners executor_cores executor_heap storage transport warnings warning order=()
     local -A nodes_of=()
     printf 'howdah job: %-20s %8s %6s %14s  %-24s %s\n' node MB cores 'MB for tasks' 'MB of storage' transport
     for i in "${!HOSTS[@]}"; do
@@ -299,7 +319,7 @@ read_options() {
 run_job() {
     local kind=$1 status=0
     shift
-    HOWDAH_HOME=${HOWDAH_HOME:-/usr/lib/howdah} TEMPLATES=() PROPERTIES=() SPARK_PROPERTIES=() ALL_WORK='' NODE_PIDS=() STOP='' COMMAND_PID='' OWN_LOCAL=''
+    HOWDAH_HOME=${HOWDAH_HOME:-/usr/lib/howdah} TEMPLATES=() PROPERTIES=() SPARK_PROPERTIES=() ALL_WORK='' NODE_PIDS=() STOP='' COMMAND_PID='' OWN_LOCAL='' OWN_COPIES=''
     MODE=plain RAM='' SSD='' HDD='' SHARED='' SETTINGS='' INPUTS=() OUTPUTS=() CORE_SITE=() HDFS_SITE=() MAPRED_SITE=() YARN_SITE=()
     # A job that was given no environment has neither.
     PATH=${PATH:-/usr/local/bin:/usr/bin:/bin} HOME=${HOME:-$(getent passwd "$UID" | cut -d: -f6)}
@@ -309,6 +329,7 @@ run_job() {
     [ -z "$SETTINGS" ] || read_settings "$(from_submission "$SETTINGS")"
     choose_mode
     [[ ${HOWDAH_JOB_PRICE:-0} =~ ^[0-9]{1,9}(\.[0-9]{1,9})?$ ]] || fail "HOWDAH_JOB_PRICE=$HOWDAH_JOB_PRICE is not a price"
+    choose_topology
     find_allocation "$kind"
     SUBMITTED=${SHARED:-$SUBMITTED}
     choose_sizes
@@ -318,6 +339,7 @@ run_job() {
     make_job_folder
     trap stop_nodes EXIT
     trap 'exit 143' TERM INT HUP
+    make_copies_folder
     start_nodes "$kind"
     cluster_environment
     wait_for_cluster

@@ -6,22 +6,26 @@
 choose_mode() {
     local name variable
     case $MODE in
-        plain | hhh | hhh-m | spark-standalone) ;;
-        hhh-l | hhh-l-bb | lustre-local | lustre-only | mrlustre-local | mrlustre-lustre)
-            fail "the mode $MODE is not in this release" "there are: plain, hhh, hhh-m, spark-standalone"
+        plain | hhh | hhh-m | hhh-l | spark-standalone) ;;
+        hhh-l-bb | lustre-local | lustre-only | mrlustre-local | mrlustre-lustre)
+            fail "the mode $MODE is not in this release" "there are: plain, hhh, hhh-m, hhh-l, spark-standalone"
             ;;
-        *) fail "the mode $MODE is not known" "there are: plain, hhh, hhh-m, spark-standalone" ;;
+        *) fail "the mode $MODE is not known" "there are: plain, hhh, hhh-m, hhh-l, spark-standalone" ;;
     esac
     if [ -n "$RAM" ] && ! stores_in_ram; then
-        fail "a folder in RAM ($RAM) is of no use in the mode $MODE" "add --mode hhh or hhh-m, or leave out --ram and dfs.memory.storage"
+        fail "a folder in RAM ($RAM) is of no use in the mode $MODE" "add --mode hhh, hhh-m or hhh-l, or leave out --ram and dfs.memory.storage"
     fi
     SSD=${SSD:-${SSD_PATH:-}} HDD=${HDD:-${HDD_PATH:-}} SHARED=${SHARED:-${LUSTRE_PATH:-}}
     ! stores_in_ram || RAM=${RAM:-${RAMDISK_PATH:-/dev/shm}}
+    [[ $SHARED != *,* ]] || fail "--shared $SHARED is a list" "name one folder that all nodes see"
     for name in RAM SSD HDD SHARED; do
         # Folders go into URIs, comma lists and options that are split at blanks.
         [[ ${!name} =~ ^(/[A-Za-z0-9/._+=@-]*(,/[A-Za-z0-9/._+=@-]*)*)?$ ]] || fail "--${name,,} ${!name} has a character that Hadoop's lists and URIs do not take" \
             "name absolute paths of letters, digits and / . _ + = @ -, with commas between them"
     done
+    if [ "$MODE" = hhh-l ] && [ -z "$SHARED" ]; then
+        fail "the mode hhh-l keeps copies of blocks on a shared file system, and none is named" "add --shared FOLDER, or set LUSTRE_PATH"
+    fi
     if [ -n "$SHARED" ] && { [ ! -d "$SHARED" ] || [ ! -w "$SHARED" ]; }; then
         fail "--shared $SHARED is not a folder that can be written" "name a folder that all nodes see"
     fi

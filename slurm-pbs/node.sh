@@ -4,6 +4,18 @@
 # by-file: the job ends when run/stop is in its folder, which the first node makes; there is no standard input.
 set -euo pipefail
 
+# without_folder JOB: what is said where the job's folder is not seen.
+without_folder() {
+    printf '%s: ' "$(uname -n)"
+    if [ -d "${1%/*}" ]; then
+        printf "the folder %s is another one here than on the first node, whose %s it lacks" "${1%/*}" "${1##*/}"
+    else
+        printf "the folder %s, which the job's is in, is not there" "${1%/*}"
+    fi
+    echo ': name one that all nodes see (--shared), or submit from there'
+}
+
+[ -r "$1" ] || { without_folder "${1%/*}" >&2; exit 1; }
 # shellcheck source=/dev/null
 . "$1"
 # shellcheck source=slurm-pbs/resources.sh
@@ -14,6 +26,8 @@ set -euo pipefail
 . "$HOWDAH_HOME/share/slurm-pbs/leftovers.sh"
 # shellcheck source=slurm-pbs/reasons.sh
 . "$HOWDAH_HOME/share/slurm-pbs/reasons.sh"
+# shellcheck source=slurm-pbs/workers.sh
+. "$HOWDAH_HOME/share/slurm-pbs/workers.sh"
 # shellcheck disable=SC2153 # set by the file
 index=${2:-${SLURM_NODEID:?no INDEX was given and Slurm names none}}
 name=$(uname -n)
@@ -25,6 +39,7 @@ if [ "$MODE" = spark-standalone ]; then scheduler=spark:master runner=spark:work
 if [ "$index" -ne 0 ] || [ "$NODES" -eq 1 ] || [ -n "$ALL_WORK" ]; then workers=(hdfs:datanode "$runner"); fi
 [ ${#workers[@]} -gt 0 ] || RAM='' SSD='' HDD=''
 declare -A pids=()
+PLAN=() BINDINGS=() executor_cores=0 executor_heap=0
 warnings=() claimed=() hurry=''
 
 give_up() { printf '%s: %s\n' "$name" "$*" >&2; exit 1; }
@@ -41,9 +56,11 @@ own_address() {
     fi
 }
 
-# check_storage: gives up for a folder that does not do; leaves warnings. In the mode HHH a node with little memory does without RAM.
+# check_storage: gives up for a folder that does not do; leaves warnings. In the modes with replicas in RAM a node with little memory does without RAM.
 check_storage() {
     local line
+    line=$(probe_shared)
+    [ -z "$line" ] || give_up "$line"
     [ ${#workers[@]} -gt 0 ] || return 0
     while read -r line; do
         [[ $line == 'warning: '* ]] || give_up "$line"
@@ -81,19 +98,23 @@ place_data() {
 
 # measure: what the daemons get; fails where the job has too little of this node.
 measure() {
-    local memory cores roles
+    local memory cores roles least=512
     memory=$(node_memory "${MEMORY[index]:-0}")
     cores=$(node_cores "${CORES[index]:-0}")
     roles=(${#masters[@]} ${#workers[@]} $((index == 0)) "$(ram_space)")
     plan_node "$memory" "${roles[@]}"
+    if [ "$runner" = spark:worker ]; then
+        least=$LEAST_EXECUTOR
+        [ ${#workers[@]} -eq 0 ] || [ "$CONTAINERS" -lt "$least" ] || place_workers || give_up "howdah spark plan says above why no worker fits"
+    fi
     [ ${#workers[@]} -eq 0 ] || place_data
-    [ ${#workers[@]} -eq 0 ] || [ "$CONTAINERS" -ge 512 ] ||
-        give_up "the job has $memory MB of this node, its daemons need $(least_memory "${roles[@]}"): ask for more (Slurm: --mem, PBS: mem)"
+    [ ${#workers[@]} -eq 0 ] || [ "$CONTAINERS" -ge "$least" ] ||
+        give_up "the job has $memory MB of this node, its daemons need $(least_memory "$least" "${roles[@]}"): ask for more (Slurm: --mem, PBS: mem)"
     node_options="-Dhowdah.local=$local_folder -Dhowdah.address=$(own_address) -Dhowdah.memory=$CONTAINERS -Dhowdah.cores=$cores -Dhowdah.reserved=${reserved:-0}"
     node_options+=" -Dhowdah.data=$(data_folders) -Dhowdah.ram=${ram:-0}"
-    task_memory=$CONTAINERS task_cores=$cores
     {
         printf 'name=%q address=%q memory=%q cores=%q containers=%q ' "$name" "$(own_address)" "$memory" "$cores" $((${#workers[@]} ? CONTAINERS : 0))
+        printf 'runners=%q executor_cores=%q executor_heap=%q ' "${#PLAN[@]}" "$executor_cores" "$executor_heap"
         printf 'storage=%q transport=%q warnings=(%s)\n' "$(storage_sizes)" "$transport" "$([ ${#warnings[@]} -eq 0 ] || printf '%q ' "${warnings[@]}")"
     } >"$JOB/run/node-$index.new"
     mv "$JOB/run/node-$index.new" "$JOB/run/node-$index"
@@ -110,20 +131,18 @@ storage_sizes() {
         if [ "$kind" = RAM ]; then total=$DATA_MEMORY; fi
         [ ${#folders[@]} -eq 0 ] || sizes+=("$(case $kind in HDD) echo disk ;; *) echo "$kind" ;; esac) $total")
     done
+    [ -z "$COPIES" ] || sizes+=("shared $(free_space "$COPIES")")
     (IFS=,; printf '%s\n' "${sizes[*]}")
 }
 
-# run_spark_daemon master|worker HEAP: likewise. Spark looks for another port where one is taken; a job does not.
+# run_spark_daemon master|worker|worker-N HEAP: likewise. Spark looks for another port where one is taken; a job does not.
 run_spark_daemon() {
-    local address
-    address=$(own_address)
-    export SPARK_CONF_DIR=$JOB/spark HADOOP_CONF_DIR=$JOB/conf SPARK_LOG_DIR=$JOB/logs SPARK_LOCAL_DIRS=$local_folder SPARK_WORKER_DIR=$local_folder/work
+    export SPARK_CONF_DIR=$JOB/spark HADOOP_CONF_DIR=$JOB/conf SPARK_LOG_DIR=$JOB/logs SPARK_LOCAL_DIRS=$local_folder
     export SPARK_DAEMON_MEMORY=${2}m SPARK_DAEMON_JAVA_OPTS="${SPARK_DAEMON_JAVA_OPTS:-} $node_options -Dspark.port.maxRetries=0"
-    export SPARK_WORKER_MEMORY=${task_memory}m SPARK_WORKER_CORES=$task_cores
     if [ "$1" = master ]; then
         exec "$HOWDAH_HOME/bin/spark-class" org.apache.spark.deploy.master.Master --host "$MASTER" --port 7077 --webui-port 8080 2>&1
     else
-        exec "$HOWDAH_HOME/bin/spark-class" org.apache.spark.deploy.worker.Worker --host "$address" --webui-port 8081 "spark://$MASTER:7077" 2>&1
+        run_spark_worker "$1"
     fi
 }
 
@@ -175,6 +194,8 @@ clean_up() {
         kill_users_of "$folder"
         rm -rf -- "$folder"
     done
+    # No DataNode of the other nodes writes there any more.
+    if [ "$index" -eq 0 ] && [ -n "$COPIES" ]; then rm -rf -- "$COPIES"; fi
     wait # all are dead: their processor time counts now
     times >"$JOB/run/times-$index" || true
 }
@@ -205,6 +226,7 @@ umask 077
 check_storage
 ask_doctor
 while read -r root; do [ ! -d "$root" ] || remove_leftovers "$root"; done < <(data_roots)
+[ -z "$COPIES" ] || remove_leftovers "${COPIES%/*}"
 measure
 trap clean_up EXIT
 # No more than a flag: bash 5.2 dies of SIGSEGV in what comes after an exit from within read -t, here clean_up.

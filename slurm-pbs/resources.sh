@@ -67,9 +67,9 @@ plan_node() {
     CONTAINERS=$((left - DATA_MEMORY))
 }
 
-# least_memory MASTERS WORKERS COMMAND RAM: the MB a node needs so that one small container is left.
+# least_memory TASKS MASTERS WORKERS COMMAND RAM: the MB a node needs so that as many are left for tasks.
 least_memory() {
     local memory=512
-    while plan_node "$memory" "$@"; [ "$CONTAINERS" -lt 512 ] && [ "$memory" -lt 65536 ]; do memory=$((memory + 64)); done
+    while plan_node "$memory" "${@:2}"; [ "$CONTAINERS" -lt "$1" ] && [ "$memory" -lt 65536 ]; do memory=$((memory + 64)); done
     printf '%s\n' "$memory"
 }

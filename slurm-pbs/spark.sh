@@ -14,6 +14,14 @@ write_spark_configuration() {
     } >>"$1/spark-defaults.conf"
 }
 
+# choose_topology: TOPOLOGY, a file that stands for the nodes' own topology.
+choose_topology() {
+    TOPOLOGY=''
+    [ -n "${HOWDAH_JOB_TOPOLOGY:-}" ] || return 0
+    TOPOLOGY=$(from_submission "$HOWDAH_JOB_TOPOLOGY")
+    [ -r "$TOPOLOGY" ] || fail "HOWDAH_JOB_TOPOLOGY: $TOPOLOGY cannot be read" "write it by lstopo FILE.xml"
+}
+
 # size_executors MEMORY CORES: EXECUTORS of a node, with EXECUTOR_CORES and EXECUTOR_HEAP (MB). Several small ones have shorter
 # collections of garbage than a large one: five cores at most. Spark takes a tenth, at least 384 MB, beside the heap.
 size_executors() {
@@ -29,30 +37,57 @@ size_executors() {
     EXECUTOR_CORES=$(between 1 $(($2 / EXECUTORS)) "$2")
 }
 
-# write_executors FILE: by the smallest node that works; on YARN beside an ApplicationMaster.
+# write_executors FILE: by the smallest node that works. Spark's own workers are planned by each node; on YARN executors are beside an
+# ApplicationMaster.
 write_executors() {
     local i least fewest
     for i in "${!HOSTS[@]}"; do working_share "$JOB/run/node-$i"; done >"$JOB/run/shares"
     least=$(sort -n "$JOB/run/shares" | awk 'NR == 1 { print $1 }')
     fewest=$(sort -n -k 2 "$JOB/run/shares" | awk 'NR == 1 { print $2 }')
-    if [ "$MODE" != spark-standalone ]; then
+    if [ "$MODE" = spark-standalone ]; then
+        EXECUTOR_HEAP=$least EXECUTOR_CORES=$fewest
+        printf 'howdah job: Spark: %d workers, executors of %d tasks at a time and %d MB\n' "$(runners)" "$EXECUTOR_CORES" "$EXECUTOR_HEAP"
+    else
         [ "$least" -ge 1792 ] || echo "howdah job: warning: $least MB for tasks on a node are too few for Spark on YARN, which wants 1792" >&2
-        least=$(between 0 $((least - 896)) "$least")
+        size_executors "$(between 0 $((least - 896)) "$least")" "$fewest"
     fi
-    size_executors "$least" "$fewest"
     {
         printf 'spark.executor.cores %d\nspark.executor.memory %dm\n' "$EXECUTOR_CORES" "$EXECUTOR_HEAP"
-        [ "$MODE" = spark-standalone ] || printf 'spark.executor.instances %d\n' $((EXECUTORS * WORKERS))
+        if [ "$MODE" = spark-standalone ]; then
+            printf 'spark.executor.extraJavaOptions -XX:+UseParallelGC -XX:ParallelGCThreads=%d\n' "$EXECUTOR_CORES"
+        else
+            printf 'spark.executor.instances %d\n' $((EXECUTORS * WORKERS))
+        fi
         printf 'spark.driver.memory %dm\n' "$(between 512 "$COMMAND_HEAP" 31000)"
         if [ ${#SPARK_PROPERTIES[@]} -gt 0 ]; then printf '%s\n' "${SPARK_PROPERTIES[@]}"; fi
     } >>"$1"
 }
 
-# working_share FILE: MB for tasks and cores of the node that wrote this file of run/; nothing where it has masters only.
+# working_share FILE: MB for tasks and cores of the node that wrote this file of run/, or of an executor where it has Spark's workers;
+# nothing where it has masters only.
 working_share() (
     # shellcheck source=/dev/null
     . "$1"
-    [ "$containers" -eq 0 ] || echo "$containers $cores"
+    if [ "$containers" -eq 0 ]; then
+        :
+    elif [ "$MODE" = spark-standalone ]; then
+        echo "$executor_heap $executor_cores"
+    else
+        echo "$containers $cores"
+    fi
+)
+
+# runners: the number of Spark's workers of all nodes.
+runners() {
+    local i total=0
+    for i in "${!HOSTS[@]}"; do total=$((total + $(runners_of "$i"))); done
+    printf '%s\n' "$total"
+}
+
+runners_of() (
+    # shellcheck source=/dev/null
+    . "$JOB/run/node-$1"
+    printf '%s\n' "$runners"
 )
 
 # spark_workers: host and state of each worker, a line each; fails while the master does not answer.
@@ -64,5 +99,5 @@ spark_workers() {
 
 spark_ready() {
     local workers
-    workers=$(spark_workers) && [ "$(grep -c ' ALIVE$' <<<"$workers")" -ge "$WORKERS" ]
+    all_nodes_said && workers=$(spark_workers) && [ "$(grep -c ' ALIVE$' <<<"$workers")" -ge "$(runners)" ]
 }

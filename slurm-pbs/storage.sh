@@ -2,10 +2,18 @@
 # The folders of a job's data: by kind, and probed on each node. Sourced by job.sh and node.sh.
 
 # stores_in_ram: whether the mode is one of HDFS's storage modes that have replicas in RAM.
-stores_in_ram() { [ "$MODE" = hhh ] || [ "$MODE" = hhh-m ]; }
+stores_in_ram() { [ "$MODE" = hhh ] || [ "$MODE" = hhh-m ] || [ "$MODE" = hhh-l ]; }
 
 # in_memory FOLDER: whether what is written there takes memory.
 in_memory() { case $(stat -f -c %T -- "$1" 2>/dev/null) in tmpfs | ramfs) ;; *) return 1 ;; esac; }
+
+# on_one_node FOLDER: whether its file system is one that only one node has. DataNodes of the mode HHH-L go by the same list.
+on_one_node() {
+    case $(stat -f -c %T -- "$1" 2>/dev/null) in
+        ext2/ext3 | ext4 | xfs | btrfs | f2fs | jfs | reiserfs | tmpfs | ramfs | overlayfs | msdos | vfat | zfs) ;;
+        *) return 1 ;;
+    esac
+}
 
 # free_space FOLDER, whole_space FOLDER: MB of its file system.
 free_space() { df -Pm -- "$1" | awk 'NR == 2 { print $4 }'; }
@@ -52,6 +60,17 @@ probe_storage() {
             fi
         done
     done
+}
+
+# probe_shared: what is wrong with the folder of copies, COPIES, on this node, in a line. SHARED_LOCAL is true where all DataNodes
+# are on one node by the user's word.
+probe_shared() {
+    [ "$MODE" = hhh-l ] || return 0
+    if ! takes_file "$COPIES"; then
+        echo "--shared ${COPIES%/*} cannot be written on this node"
+    elif [ "$SHARED_LOCAL" != true ] && on_one_node "$COPIES"; then
+        echo "--shared ${COPIES%/*} is on $(stat -f -c %T -- "$COPIES"), which only one node has: name a folder of Lustre or of another shared file system"
+    fi
 }
 
 # ram_space: the MB that the RAM disks of this node may take.

@@ -17,7 +17,7 @@ with_job() {
     chmod +x "$ROOM/bin/scontrol"
     env PATH="$ROOM/bin:$PATH" HOWDAH_JOB_LOCAL="${HOWDAH_JOB_LOCAL-$ROOM/local}" bash -c '
         . "$1/share/slurm-pbs/job.sh"
-        HOWDAH_HOME=$1 MODE=plain RAM="" SSD="" HDD="" SHARED="" ALL_WORK="" SUBMITTED=/submitted
+        HOWDAH_HOME=$1 MODE=plain RAM="" SSD="" HDD="" SHARED="" ALL_WORK="" SUBMITTED=/submitted COPIES="" SHARED_LOCAL="" TOPOLOGY="" OWN_COPIES=""
         CORE_SITE=() HDFS_SITE=() MAPRED_SITE=() YARN_SITE=() SPARK_PROPERTIES=()
         eval "$2"' job "$TREE" "$1"
 }
@@ -70,7 +70,7 @@ with_job() {
 
 @test "a mode that is not there is refused by its name, as are folders that are of no use" {
     local mode
-    for mode in hhh-l hhh-l-bb lustre-local lustre-only; do
+    for mode in hhh-l-bb lustre-local lustre-only; do
         fails_with "the mode $mode is not in this release" with_job "MODE=$mode; choose_mode"
     done
     fails_with 'the mode fast is not known' with_job 'MODE=fast; choose_mode'
@@ -78,6 +78,9 @@ with_job() {
     fails_with '--ssd /a b has a character' with_job 'SSD="/a b"; choose_mode'
     fails_with '--hdd /a,b has a character' with_job 'HDD=/a,b; choose_mode'
     fails_with "--shared $ROOM/none is not a folder" with_job "SHARED=$ROOM/none; choose_mode"
+    fails_with "--shared $ROOM,/dev is a list" with_job "SHARED=$ROOM,/dev; choose_mode"
+    fails_with 'the mode hhh-l keeps copies of blocks on a shared file system, and none is named' with_job 'MODE=hhh-l; choose_mode'
+    fails_with 'HOWDAH_JOB_TOPOLOGY: /none.xml cannot be read' with_job 'HOWDAH_JOB_TOPOLOGY=/none.xml; choose_topology'
 }
 
 @test "HiBD's variables name the folders, options go before them" {
@@ -86,6 +89,8 @@ with_job() {
     [ "$output" = "/r /mine /h1,/h2 $ROOM" ]
     run -0 with_job 'MODE=hhh-m; choose_mode; echo "$RAM"'
     [ "$output" = /r ]
+    run -0 with_job 'MODE=hhh-l; choose_mode; echo "$RAM $SHARED"'
+    [ "$output" = "/r $ROOM" ]
     run -0 with_job 'choose_mode; echo "$RAM $SSD"' # a site may set them for all
     [ "$output" = ' /s' ]
 }
@@ -142,7 +147,7 @@ with_job() {
     cp "$home/bin/hdfs" "$home/bin/yarn"
     printf '#!/bin/bash\n' >"$home/bin/howdah"
     chmod +x "$home"/bin/*
-    printf 'HOWDAH_HOME=%q JOB=%q RUN=7 LOCAL=%q NODES=2 ALL_WORK= MODE=plain MASTER=n1 RAM= SSD= HDD=\nMEMORY=(4000) CORES=(1)\n' \
+    printf 'HOWDAH_HOME=%q JOB=%q RUN=7 LOCAL=%q NODES=2 ALL_WORK= MODE=plain MASTER=n1 RAM= SSD= HDD= COPIES= SHARED_LOCAL= TOPOLOGY=\nMEMORY=(4000) CORES=(1)\n' \
         "$home" "$ROOM/job" "$ROOM/local" >"$ROOM/settings"
     mkfifo "$ROOM/stop"
     exec {stop}<>"$ROOM/stop"
@@ -205,12 +210,78 @@ with_job() {
     run -1 with_job "rotates $ROOM $ROOM/blocks"
 }
 
+@test "the shared folder is probed where the job has copies on it: written, and on a file system that nodes share" {
+    local probe='MODE=hhh-l COPIES=/dev/shm/copies-$$; mkdir $COPIES; probe_shared; SHARED_LOCAL=true; probe_shared; rmdir $COPIES'
+    run -0 with_job "$probe"
+    [ "$output" = '--shared /dev/shm is on tmpfs, which only one node has: name a folder of Lustre or of another shared file system' ]
+    run -0 with_job 'MODE=hhh-l COPIES=/nonexistent/copies; probe_shared'
+    [ "$output" = '--shared /nonexistent cannot be written on this node' ]
+    run -0 with_job 'MODE=hhh COPIES=""; probe_shared'
+    [ -z "$output" ]
+    # What stat calls other file systems than these is taken for shared.
+    run -0 with_job 'for type in lustre nfs gpfs beegfs fuseblk ceph; do stat() { echo $type; }; ! on_one_node /x || echo $type; done
+        for type in ext2/ext3 xfs overlayfs; do stat() { echo $type; }; on_one_node /x || echo $type; done'
+    [ -z "$output" ]
+}
+
+@test "a node that does not see the job's folder names it" {
+    run -1 bash "$TREE/share/slurm-pbs/node.sh" "$ROOM/gone/howdah-job-7/settings" 1
+    [ "$output" = "$(uname -n): the folder $ROOM/gone, which the job's is in, is not there: name one that all nodes see (--shared), or submit from there" ]
+    mkdir "$ROOM/gone"
+    run -1 bash "$TREE/share/slurm-pbs/node.sh" "$ROOM/gone/howdah-job-7/settings" 1
+    [[ $output == *"the folder $ROOM/gone is another one here than on the first node, whose howdah-job-7 it lacks: "* ]]
+}
+
+@test "Spark's workers of a node: one for each NUMA node, bound to it, with the memory that more JVMs leave" {
+    local work='. "$HOWDAH_HOME/share/slurm-pbs/workers.sh"; MODE=spark-standalone workers=(hdfs:datanode spark:worker) warnings=() roles=(0 2 0 0) BINDINGS=()'
+    # shellcheck disable=SC2153 # set by find_built_tree
+    topology() { echo "$ROOT/java/cluster/src/test/resources/topologies/$1.xml"; }
+    mkdir -p "$ROOM/bin"
+    printf '#!/bin/bash\nshift 2; exec "$@"\n' >"$ROOM/bin/numactl"
+    chmod +x "$ROOM/bin/numactl"
+    local show='place_workers; printf "%s\n" "${PLAN[@]}" "${BINDINGS[@]}" "${workers[*]}" "$((BEFORE - CONTAINERS)) $((WORKER_HEAP + 160)) $executor_cores $executor_heap"'
+    run -0 with_job "$work memory=60000 cores=99 TOPOLOGY=$(topology x86-2x12); plan_node 60000 0 2 0 0; BEFORE=\$CONTAINERS; $show"
+    echo "$output"
+    [[ ${lines[0]} == '0 0-11,24-35 3 8 '* ]]
+    [[ ${lines[1]} == '1 12-23,36-47 3 8 '* ]]
+    [ "${lines[2]}" = 'numactl --physcpubind=0-11,24-35 --membind=0' ]
+    [ "${lines[3]}" = 'numactl --physcpubind=12-23,36-47 --membind=1' ]
+    [ "${lines[4]}" = 'hdfs:datanode spark:worker-0 spark:worker-1' ]
+    # The second worker's JVM takes what a JVM takes.
+    read -r less jvm cores heap <<<"${lines[5]}"
+    [ "$less" -eq "$jvm" ]
+    [ "$cores" -eq 8 ]
+    [ $((6 * (heap + (heap / 10 > 384 ? heap / 10 : 384)))) -le 60000 ]
+    # One NUMA node: one worker, not bound.
+    run -0 with_job "$work memory=8000 cores=99 TOPOLOGY=$(topology hwloc1-1x4); plan_node 8000 0 2 0 0; place_workers; echo \"\${PLAN[0]}, \${BINDINGS[0]}, \${workers[*]}\""
+    echo "$output"
+    [[ $output == '- 0-3 '*', , hdfs:datanode spark:worker' ]]
+    # Processors that are not there: a warning, and no binding.
+    printf '#!/bin/bash\nexit 1\n' >"$ROOM/bin/numactl"
+    cp "$ROOM/bin/numactl" "$ROOM/bin/taskset"
+    run -0 with_job "$work memory=60000 cores=99 TOPOLOGY=$(topology x86-2x12); plan_node 60000 0 2 0 0; place_workers; printf '%s\n' \"\${BINDINGS[*]}.\" \"\${warnings[@]}\""
+    [ "${lines[0]}" = ' .' ]
+    [ "${lines[1]}" = 'warning: a worker of Spark cannot be bound to processors 0-11,24-35 of NUMA node 0: it runs on all' ]
+    # Too little memory: what howdah spark plan says.
+    run with_job "$work memory=1500 cores=99 TOPOLOGY=$(topology x86-2x12) CONTAINERS=900; place_workers"
+    [ "$status" -ne 0 ]
+    [[ $output == *'too few for an executor'* ]]
+}
+
+@test "processors that a job may use: the first of its own" {
+    run -0 with_job '. "$HOWDAH_HOME/share/slurm-pbs/workers.sh"; first_processors 1; first_processors 100000'
+    [ "${lines[0]}" = "$(awk '/^Cpus_allowed_list:/ { print $2 }' /proc/self/status | sed 's/[,-].*//')" ]
+    [ "$(tr , '\n' <<<"${lines[1]}" | wc -l)" -eq "$(env -u OMP_NUM_THREADS nproc)" ]
+}
+
 @test "folders of data: each kind tagged in the modes HHH and HHH-M, all alike without; the job's own where none is named" {
     local show='index=1 RUN=7 LOCAL=/l; data_folders'
     run -0 with_job "$show"
     [ "$output" = file:///l/howdah-7-1/data-hdd ]
     run -0 with_job "MODE=hhh RAM=/r SSD=/s HDD=/h,/i; $show"
     [ "$output" = '[RAM_DISK]file:///r/howdah-7-1/data-ram,[SSD]file:///s/howdah-7-1/data-ssd,[DISK]file:///h/howdah-7-1/data-hdd,[DISK]file:///i/howdah-7-1/data-hdd' ]
+    run -0 with_job "MODE=hhh-l RAM=/r; $show"
+    [ "$output" = '[RAM_DISK]file:///r/howdah-7-1/data-ram,[DISK]file:///l/howdah-7-1/data-hdd' ]
     run -0 with_job "MODE=hhh-m RAM=/r; $show"
     [ "$output" = '[RAM_DISK]file:///r/howdah-7-1/data-ram,[DISK]file:///l/howdah-7-1/data-hdd' ]
     run -0 with_job "SSD=/l HDD=/l; $show"
@@ -225,8 +296,8 @@ with_job() {
         [ $memory -le 1500 ] || [ $CONTAINERS -gt 0 ] || echo "$memory $ram: nothing for tasks"
     done; done'
     [ -z "$output" ]
-    run -0 with_job 'plan_node "$(least_memory 2 2 1 0)" 2 2 1 0; echo $((CONTAINERS >= 512))'
-    [ "$output" = 1 ]
+    run -0 with_job 'for tasks in 512 896; do plan_node "$(least_memory $tasks 2 2 1 0)" 2 2 1 0; echo $((CONTAINERS >= tasks)); done'
+    [ "$output" = $'1\n1' ]
 }
 
 @test "executors fit their node" {
@@ -242,13 +313,15 @@ with_job() {
 @test "executors are as the smallest node that works has them, whatever the order" {
     local order
     mkdir -p "$ROOM/run"
-    echo 'memory=24000 cores=2 containers=0' >"$ROOM/run/node-0"
+    echo 'memory=24000 cores=2 containers=0 runners=0 executor_cores=0 executor_heap=0' >"$ROOM/run/node-0"
     for order in '1 2' '2 1'; do
-        echo 'memory=24000 cores=8 containers=20000' >"$ROOM/run/node-${order% *}"
-        echo 'memory=16000 cores=4 containers=11000' >"$ROOM/run/node-${order#* }"
+        echo 'memory=24000 cores=8 containers=20000 runners=2 executor_cores=4 executor_heap=9000' >"$ROOM/run/node-${order% *}"
+        echo 'memory=16000 cores=4 containers=11000 runners=1 executor_cores=3 executor_heap=10000' >"$ROOM/run/node-${order#* }"
         rm -f "$ROOM/defaults"
         run -0 with_job "JOB=$ROOM MODE=spark-standalone HOSTS=(a b c) WORKERS=2 COMMAND_HEAP=700 SPARK_PROPERTIES=('spark.x y'); write_executors $ROOM/defaults"
-        [ "$(xargs <"$ROOM/defaults")" = 'spark.executor.cores 4 spark.executor.memory 10000m spark.driver.memory 700m spark.x y' ]
+        [ "$output" = 'howdah job: Spark: 3 workers, executors of 3 tasks at a time and 9000 MB' ]
+        [ "$(grep -v ' -XX' "$ROOM/defaults" | xargs)" = 'spark.executor.cores 3 spark.executor.memory 9000m spark.driver.memory 700m spark.x y' ]
+        grep -qx 'spark.executor.extraJavaOptions -XX:+UseParallelGC -XX:ParallelGCThreads=3' "$ROOM/defaults"
     done
     run -0 with_job "JOB=$ROOM HOSTS=(a b c) WORKERS=2 COMMAND_HEAP=256; write_executors $ROOM/yarn"
     grep -qx 'spark.executor.instances 2' "$ROOM/yarn"

@@ -20,6 +20,14 @@ setup() { XML=$ROOT/java/cluster/src/test/resources/topologies/x86-2x12.xml; }
     [ "${lines[2]}" = 'spark.executor.instances 18' ]
     run -0 "$TREE/bin/howdah" spark plan --xml "$XML"
     [[ $output == *'numactl --physcpubind=0-11,24-35 --membind=0 spark-class '* ]]
+    run -0 "$TREE/bin/howdah" spark plan --xml "$XML" --memory 60g --workers
+    [[ ${lines[0]} == '0 0-11,24-35 3 8 '* ]]
+    [[ ${lines[1]} == '1 12-23,36-47 3 8 '* ]]
+    [ "${#lines[@]}" -eq 2 ]
+    # A job may have more memory than NUMA nodes with its cores have: scripts go on with less, and say so.
+    run -0 "$TREE/bin/howdah" spark plan --xml "$XML" --memory 100g --workers
+    [[ ${lines[0]} == 'howdah spark: warning: '*' MB are not on NUMA nodes with cores of this process; executors do without' ]]
+    [ "${#lines[@]}" -eq 3 ]
 }
 
 @test "what cannot be planned is named" {

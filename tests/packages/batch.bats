@@ -14,7 +14,7 @@ setup_file() {
     mkdir -p "$ROOM/jobs" "$ROOM/local"
     for _ in 1 2 3; do echo "camel howdah camel"; done >"$ROOM/jobs/words"
     # Words and no input, as pbs_tmrsh has it.
-    mkdir "$ROOM/bin" "$ROOM/ram"
+    mkdir "$ROOM/bin" "$ROOM/ram" "$ROOM/lustre"
     # shellcheck disable=SC2016 # of the stand-in
     printf '#!/bin/bash\nn=$1; shift; exec nsenter --target "$(cat %q/"$n".pid)" --net --uts --mount env -i PATH=/usr/bin:/bin HOME=%q USER=root "$@" </dev/null\n' \
         "$ROOM" "$ROOM" >"$ROOM/bin/pbs_tmrsh"
@@ -43,6 +43,7 @@ teardown() {
     local i
     [ -z "$REASON" ] || return 0
     on_node 2 umount -q "$ROOM/local" || true
+    on_node 2 umount -q "$ROOM/lustre" || true
     for i in 1 2 3; do
         cat "$ROOM/hosts" >"$ROOM/hosts-n$i"
         on_node "$i" umount -q "$ROOM/ram" || true
@@ -176,6 +177,94 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     [ "$(grep -o '"type": *"RAM_DISK"' "$ROOM"/jobs/memory.* | wc -l)" -eq 6 ]
     nothing_left
     for i in 1 2; do [ -z "$(on_node "$i" find "$ROOM/ram" -name 'howdah*')" ]; done
+}
+
+@test "Slurm: in the mode HHH-L each block has a copy on the shared path, which goes with the job, also when it is cancelled" {
+    local job
+    # shellcheck disable=SC2016 # of the job
+    run in_room env LUSTRE_PATH="$ROOM/lustre" sbatch --wait -N 3 -o lustre.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode hhh-l --all-work \
+        -D dfs.rdma.lustre.path.local=true -D dfs.blocksize=1048576 bash -c 'head -c 3000000 /dev/urandom >random && hdfs dfs -put random random &&
+            howdah blocks --json random && hdfs dfs -cat random | cmp - random && hdfs dfs -stat "replicas %r" random &&
+            echo "copies $(find "$LUSTRE_PATH"/howdah-*-copies -name "blk_*" ! -name "*.meta" | wc -l)"'
+    cat "$ROOM"/jobs/lustre.* "$ROOM"/lustre/howdah-job-*/logs/nodes.log
+    [ "$status" -eq 0 ]
+    grep -q '"shared": *true' "$ROOM"/jobs/lustre.*
+    grep -qx 'copies 3' "$ROOM"/jobs/lustre.*
+    grep -qx 'replicas 1' "$ROOM"/jobs/lustre.*
+    grep -qE '^howdah job: n2 .* RAM [0-9]+,disk [0-9]+,shared [0-9]+ ' "$ROOM"/jobs/lustre.*
+    nothing_left
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-copies')" ]
+    job=$(in_room env LUSTRE_PATH="$ROOM/lustre" sbatch --parsable -N 2 -o cancelled.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode hhh-l \
+        -D dfs.rdma.lustre.path.local=true bash -c 'hdfs dfs -put words words && sleep 600')
+    wait_for_line "$ROOM/jobs/cancelled.$job" 'nodes in' "$job"
+    [ -d "$ROOM/lustre/howdah-$job-copies" ]
+    in_room scancel "$job"
+    job_gone "$job"
+    nothing_left
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-copies')" ]
+}
+
+@test "Slurm: a shared path that only one node has, or that is another one on a node, is refused by the node's name" {
+    run in_room sbatch --wait -N 2 -o local.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode hhh-l --shared "$ROOM/lustre" true
+    cat "$ROOM"/jobs/local.*
+    [ "$status" -eq 1 ]
+    grep -qE "n[12]: --shared $ROOM/lustre is on [a-z0-9/]+, which only one node has: name a folder of Lustre" "$ROOM"/jobs/local.*
+    nothing_left
+    on_node 2 mount -t tmpfs tmpfs "$ROOM/lustre"
+    run in_room sbatch --wait -N 2 -o another.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode hhh-l --shared "$ROOM/lustre" \
+        -D dfs.rdma.lustre.path.local=true true
+    cat "$ROOM"/jobs/another.*
+    [ "$status" -eq 1 ]
+    grep -qE "n2: the folder $ROOM/lustre is another one here than on the first node, whose howdah-job-[0-9]+ it lacks" "$ROOM"/jobs/another.*
+    nothing_left
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-copies')" ]
+}
+
+@test "Slurm: Spark's own workers are one for each NUMA node and bound to it, with their executors" {
+    local first second
+    # shellcheck source=slurm-pbs/workers.sh
+    IFS=, read -r first second < <(. "$TREE/share/slurm-pbs/workers.sh"; first_processors 2)
+    [ -n "$second" ]
+    write_topology "$first" "$second" >"$ROOM/jobs/topology.xml"
+    cat >"$ROOM/jobs/bound.sh" <<'SH'
+set -e
+spark-submit bound.py >counted
+SH
+    cat >"$ROOM/jobs/bound.py" <<'PY'
+from pyspark import SparkContext
+import re, time
+sc = SparkContext(appName="bound")
+def bound(_):
+    time.sleep(1)  # so that no executor has all tasks
+    return [re.search(r"Cpus_allowed_list:\s*(\S+)", open("/proc/self/status").read()).group(1)]
+deadline = time.time() + 300
+while True:
+    found = sorted(set(sc.parallelize(range(8), 8).mapPartitions(bound).collect()))
+    if len(found) > 1 or time.time() > deadline:
+        break
+print("bound to %s" % found)
+PY
+    run in_room env HOWDAH_JOB_TOPOLOGY=topology.xml sbatch --wait -N 1 -o bound.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode spark-standalone bash bound.sh
+    cat "$ROOM"/jobs/bound.[0-9]*
+    [ "$status" -eq 0 ]
+    grep -q 'howdah job: Spark: 2 workers, executors of 1 tasks at a time' "$ROOM"/jobs/bound.[0-9]*
+    [ "$(cat "$ROOM/jobs/counted")" = "bound to ['$first', '$second']" ]
+    nothing_left
+}
+
+# write_topology CPU CPU: a machine of two NUMA nodes with a processor and 6 GB each, in hwloc's XML.
+write_topology() {
+    local cpu all=0 node=0
+    for cpu in "$@"; do all=$((all | 1 << cpu)); done
+    printf '<?xml version="1.0"?>\n<topology version="2.0"><object type="Machine" os_index="0" cpuset="0x%08x" allowed_cpuset="0x%08x">\n' "$all" "$all"
+    for cpu in "$@"; do
+        printf '<object type="Package" os_index="%d" cpuset="0x%08x"><object type="NUMANode" os_index="%d" cpuset="0x%08x" local_memory="6442450944"/>' \
+            "$node" $((1 << cpu)) "$node" $((1 << cpu))
+        printf '<object type="Core" os_index="%d" cpuset="0x%08x"><object type="PU" os_index="%d" cpuset="0x%08x"/></object></object>\n' \
+            "$node" $((1 << cpu)) "$cpu" $((1 << cpu))
+        node=$((node + 1))
+    done
+    echo '</object></topology>'
 }
 
 @test "Slurm: a node whose folder cannot be made is named, and nothing is left on the others" {

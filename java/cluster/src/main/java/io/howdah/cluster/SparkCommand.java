@@ -55,12 +55,20 @@ public final class SparkCommand implements Callable<Integer> {
     @Option(names = "--conf", description = "print lines for spark-defaults.conf only")
     private boolean conf;
 
+    @Option(names = "--workers", description = {
+        "print lines for scripts only, one for each NUMA node that has a worker:",
+        "its number (- where there is one), threads, executors, and tasks and heap in MB of an executor.",
+        "Memory of NUMA nodes without a core of this process is left out"})
+    private boolean workers;
+
     @Override
     public Integer call() {
       require("--smt", smt, 8);
       require("--machines", machines, 100_000);
       SparkPlan plan = plan();
-      if (conf) {
+      if (workers) {
+        plan.fields().forEach(System.out::println);
+      } else if (conf) {
         plan.settings(machines).forEach(System.out::println);
       } else {
         print(plan);
@@ -81,7 +89,11 @@ public final class SparkCommand implements Callable<Integer> {
         all = all == 0 ? Machine.memoryMb() : Math.min(all, Machine.memoryMb());
       }
       long given = memory == null ? all - all / FREE : Sizes.parse("--memory", memory) >> 20;
-      if (memory != null && all > 0 && given > all) {
+      if (workers && all > 0 && given > all) {
+        System.err.println("howdah spark: warning: " + (given - all) + " of " + given + " MB are not on NUMA nodes "
+            + "with cores of this process; executors do without");
+        given = all;
+      } else if (memory != null && all > 0 && given > all) {
         throw new ClusterException("--memory " + memory + " is more than " + topology.source() + " has: " + all + " MB",
             "give less, or leave it out");
       }

@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.function.ToIntFunction;
+import java.util.stream.Collectors;
 
 /**
  * Executors of Spark for a machine: how many on each NUMA node, of which cores and memory, with which heap and
@@ -150,15 +151,33 @@ final class SparkPlan {
     return lines;
   }
 
+  /**
+   * For each NUMA node with executors, for scripts: its number ({@code -} if there is one only), its threads, its
+   * executors, and the tasks at a time and the heap in MB of each executor.
+   */
+  List<String> fields() {
+    List<String> lines = new ArrayList<>();
+    for (Share share : withExecutors()) {
+      lines.add(String.format(Locale.ROOT, "%s %s %d %d %d", isOneNode() ? "-" : share.node().number(),
+          Topology.text(share.node().threads()), share.executors(), tasks(), heapMb));
+    }
+    return lines;
+  }
+
+  private boolean isOneNode() {
+    return topology.nodes().size() == 1;
+  }
+
+  private List<Share> withExecutors() {
+    return shares.stream().filter(share -> share.executors() > 0).collect(Collectors.toList());
+  }
+
   /** For each NUMA node the command that starts a standalone worker on it; its executors stay there. */
   List<String> workers() {
     List<String> lines = new ArrayList<>();
     int port = 8081;
-    for (Share share : shares) {
-      if (share.executors() == 0) {
-        continue;
-      }
-      String binding = topology.nodes().size() == 1 ? "" : String.format(Locale.ROOT,
+    for (Share share : withExecutors()) {
+      String binding = isOneNode() ? "" : String.format(Locale.ROOT,
           "numactl --physcpubind=%s --membind=%d ", Topology.text(share.node().threads()), share.node().number());
       lines.add(binding + String.format(Locale.ROOT,
           "spark-class org.apache.spark.deploy.worker.Worker --cores %d --memory %dm --webui-port %d"

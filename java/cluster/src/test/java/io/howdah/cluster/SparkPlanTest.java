@@ -49,6 +49,7 @@ class SparkPlanTest {
     assertThat(plan.workers()).hasSize(2);
     assertThat(plan.workers().get(1)).startsWith("numactl --physcpubind=12-23,36-47 --membind=1 ")
         .contains("--cores 24 --memory 27927m --webui-port 8082");
+    assertThat(plan.fields()).containsExactly("0 0-11,24-35 3 8 9309", "1 12-23,36-47 3 8 9309");
   }
 
   @Test
