@@ -88,6 +88,8 @@ make_source() {
     fi
     # The configuration of howdah-hadoop-conf-pseudo is the template of that name.
     [ "$component" != hadoop ] || "$tree/bin/howdah" template write "$work/$top/packaging/pseudo" pseudo
+    # HTML of the documents is in howdah-doc.
+    [ "$component" != hadoop ] || cp -R "$HOWDAH_BUILD/docs" "$work/$top/packaging/html"
     cp "$HOWDAH_ROOT"/packages/shared/{make-services,init-body.sh,make-alternatives,account} "$work/$top/packaging/"
     if [ "$component" = howdah ]; then
         (cd "$HOWDAH_ROOT" && git ls-files -z --cached --others --exclude-standard native | grep -zv '^native/\(test\|fuzz\)/' |
@@ -106,11 +108,12 @@ make_sources() {
     [ -e "$tree/RELEASE" ] || die "the distribution was not built: there is no $tree/RELEASE" "run: make dist"
     mkdir -p "$SOURCES"
     now=$(cd "$HOWDAH_ROOT" && { package_epoch; cat "$HOWDAH_BUILD/dist/.stamp"
-        git ls-files -z --cached --others --exclude-standard native packages/shared ci/lib/package-sources.sh |
+        git ls-files -z --cached --others --exclude-standard native packages/shared ci/lib/package-sources.sh docs ci/docs ci/lib/docs-theme |
             xargs -0 sha256sum; } 2>&1 | sha256sum)
     [ "$(cat "$SOURCES/.stamp" 2>/dev/null)" != "$now" ] || return 0
     SOURCE_DATE_EPOCH=$(package_epoch)
     export SOURCE_DATE_EPOCH
+    "$HOWDAH_ROOT/ci/docs"
     for component in "${COMPONENTS[@]}"; do make_source "$component"; done
     echo "$now" >"$SOURCES/.stamp"
 }

@@ -87,7 +87,8 @@ def page_of(debs, rpms, known):
             yum = package.replace("-dev", "-devel") if package.endswith("-dev") else package
             rpm = megabytes(rpm_sizes[yum]) if yum in rpm_sizes else known.get(package, "-")
             rows.append(f"| {package} | {megabytes(os.path.getsize(path))} | {rpm} | {megabytes(installed)} | {len(paths)} |")
-            lists.append(f"\n## {package}\n\n" + ("".join(f"    {line}\n" for line in lines_of(paths)) or "Nothing: it brings in others.\n"))
+            nothing = "HTML in `/usr/share/doc/howdah/html`.\n" if package == "howdah-doc" else "Nothing: it brings in others.\n"
+            lists.append(f"\n## {package}\n\n" + ("".join(f"    {line}\n" for line in lines_of(paths)) or nothing))
     table = "| package | apt | yum | installed | files |\n|---|---:|---:|---:|---:|\n" + "\n".join(sorted(rows)) + "\n"
     return HEAD + "\n" + table + "".join(sorted(lists))
 

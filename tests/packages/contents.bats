@@ -20,6 +20,25 @@ setup() { FILES=$BATS_FILE_TMPDIR/files; }
     [ -z "$(cut -f2 "$FILES" | sort | uniq -d)" ]
 }
 
+@test "howdah-doc has a page of each document, which leads to pages only, and each command has a manual page" {
+    local page name
+    dpkg-deb -x "$(echo "$DEBS"/all/howdah-doc_*.deb)" "$BATS_TEST_TMPDIR/doc"
+    cd "$BATS_TEST_TMPDIR/doc/usr/share/doc/howdah/html"
+    for page in "$HOWDAH_ROOT"/docs/*/*.md "$HOWDAH_ROOT"/docs/*.md; do
+        page=${page#"$HOWDAH_ROOT/docs/"}
+        [ "$page" != guide/README.md ] || page=guide/index.md
+        [ -s "${page%.md}.html" ] || { echo "there is no page of $page"; return 1; }
+    done
+    # Nothing of the machine that built it, nothing from other servers.
+    [ -z "$(grep -rl "$HOWDAH_ROOT" .)" ]
+    [ -z "$(grep -rlE '<(script|link|img)[^>]*(src|href)="(https?:)?//' .)" ]
+    grep -oE 'href="[a-z/-]+\.html"' guide/index.html | sort -u | while IFS='"' read -r _ page _; do
+        [ -s "guide/$page" ] || { echo "there is no $page"; return 1; }
+    done
+    grep -q 'url=guide/index.html' index.html
+    for name in "$TREE"/bin/*; do grep -qE "/man1/${name##*/}\.1(\.gz)?$" "$FILES" || { echo "there is no manual page of ${name##*/}"; return 1; }; done
+}
+
 @test "no jar is on one machine twice" {
     [ -z "$(cut -f2 "$FILES" | grep '\.jar$' | sed 's,.*/,,' | sort | uniq -d | while read -r jar; do
         # A link from Spark's folder to Hadoop's jar is not a second one.

@@ -186,7 +186,7 @@ refused_without_trace() {
 
 @test "everything installs, and nothing runs" {
     dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop-conf-pseudo \
-        howdah-hadoop-{secondarynamenode,journalnode,zkfc,timelineserver} howdah-spark howdah-spark-history-server howdah-engine-devel howdah-slurm-pbs
+        howdah-hadoop-{secondarynamenode,journalnode,zkfc,timelineserver} howdah-spark howdah-spark-history-server howdah-engine-devel howdah-slurm-pbs howdah-doc
     run in_root pgrep java
     [ "$status" -eq 1 ]
     [ "$(in_root readlink -f /etc/hadoop/conf)" = /etc/hadoop/conf.pseudo ]

@@ -49,6 +49,9 @@ TEXT
 done
 install -m 755 "$extra/howdah-pseudo" "$home/libexec/howdah-pseudo"
 
+mkdir -p "$prefix/usr/share/doc/howdah"
+cp -R "$build/packaging/html" "$prefix/usr/share/doc/howdah/html"
+
 # Daemons, and what they write.
 bash "$build/packaging/make-services" "$extra/services.list" "$services"
 for user in hdfs yarn mapred; do mkdir -p "$prefix/var/lib/hadoop-$user" "$prefix/var/log/hadoop-$user"; done
