@@ -33,7 +33,7 @@ open_engine() {
 
 # in_engine COMMAND...: where the engine is.
 in_engine() {
-    nsenter --target "$(cat "$ENGINE/pid")" --mount --net --uts --ipc --pid env PATH=/usr/sbin:/usr/bin:/sbin:/bin DOCKER_HOST=unix:///run/docker.sock HOWDAH_VERSION="$HOWDAH_VERSION" "$@"
+    nsenter --target "$(cat "$ENGINE/pid")" --mount --net --uts --ipc --pid env PATH=/usr/sbin:/usr/bin:/sbin:/bin DOCKER_HOST=unix:///run/docker.sock COMPOSE_HTTP_TIMEOUT=600 HOWDAH_VERSION="$HOWDAH_VERSION" "$@"
 }
 
 # close_engine: containers end with their engine; what is left of them in the machine's cgroups is empty then.
