@@ -64,6 +64,11 @@ status_is() { [ "$(there howdah storage status --json | field "$1")" = True ]; }
 
 file_is_there() { there hdfs dfs -cat /file | cmp - "$BATS_FILE_TMPDIR/file"; }
 
+@test "howdah storage gc finds nothing as long as all DataNodes are there" {
+    there howdah storage gc --delete | grep -q ' 0 blocks, 0 bytes, that nobody needs'
+    [ -n "$(find "$SHARED" -name 'blk_*')" ]
+}
+
 @test "deleted, a file leaves nothing on the shared path" {
     there hdfs dfs -rm -skipTrash /file
     wait_until 120 nothing_is_left

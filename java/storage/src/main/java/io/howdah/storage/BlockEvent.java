@@ -47,6 +47,11 @@ public final class BlockEvent {
     this.reason = reason;
   }
 
+  /** The type of storage that the replica, or its copy, is on since. */
+  public StorageType to() {
+    return to;
+  }
+
   /** The event in a long: 44 bits of time, then kind, types and reason of 5 bits each. */
   long packed() {
     return time << 20 | (long) kind.ordinal() << 15 | from.ordinal() << 10 | to.ordinal() << 5 | reason.ordinal();

@@ -85,6 +85,12 @@ public final class BlockJournal {
     return events;
   }
 
+  /** The folder whose file has the last event of a replica; null if none is known. */
+  public File folderOf(ExtendedBlockId block) {
+    Story story = stories.get(block);
+    return story == null ? null : story.volume;
+  }
+
   /** Forgets a replica that is gone. Its lines leave the file with the next compaction. */
   public void forget(ExtendedBlockId block) {
     stories.remove(block);

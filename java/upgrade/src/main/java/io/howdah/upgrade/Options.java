@@ -77,12 +77,22 @@ public final class Options {
   public static final Option<String> SHARED_FAILURE = Option.choice("dfs.rdma.lustre.on.failure", "fail",
       "what becomes of a block without a shared copy: the write fails, or it stays local and is copied later",
       "fail", "local");
+  public static final Option<String> SHARED_WAIT = Option.choice("dfs.rdma.lustre.sync", "block",
+      "when a block gets its shared copy: block: before its end is acknowledged; async: behind", "block", "async");
   public static final Option<Boolean> SHARED_SYNC = Option.flag("dfs.rdma.lustre.fsync", true,
       "a shared copy counts when the file system's servers have it");
   public static final Option<Long> SHARED_INTERVAL = Option.millis("dfs.rdma.lustre.interval", 1000, 10, 3_600_000,
       "time between two looks of a DataNode at the shared path");
   public static final Option<Long> SHARED_MEMBER_TIMEOUT = Option.millis("dfs.rdma.lustre.member.timeout", 30_000,
       1000, 3_600_000, "time without a sign of life after which another DataNode serves in a keeper's place");
+  public static final Option<Integer> SHARED_STRIPES = Option.count("dfs.rdma.lustre.stripe.count", 1, 0, 2000,
+      "storage targets of Lustre that a shared copy lies on; 0: as the file system has it");
+  public static final Option<Long> SHARED_STRIPE_SIZE = Option.bytes("dfs.rdma.lustre.stripe.size", 0, 0,
+      (4L << 30) - (64 << 10), "bytes on one of them before the next, a multiple of 64k; 0: as the file system has it");
+  public static final Option<Double> SHARED_LOCAL_SHARE = Option.share("dfs.rdma.lustre.local.percentage", 0.9,
+      "how full of its own blocks a folder on SSD or disk is when cold replicas with a shared copy leave it");
+  public static final Option<Double> SHARED_LOCAL_LOW = Option.share("dfs.rdma.lustre.local.low.percentage", 0.8,
+      "share down to which they leave it");
 
   // MapReduce's shuffle.
   public static final Option<Long> SHUFFLE_PACKET_SIZE = Option.bytes("mapred.rdma.shuffle.packet.size", 512 << 10,

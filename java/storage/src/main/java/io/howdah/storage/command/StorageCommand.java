@@ -3,11 +3,16 @@ package io.howdah.storage.command;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import io.howdah.storage.shared.SharedSettings;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.EnumMap;
 import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorageReport;
 import org.apache.hadoop.hdfs.server.protocol.StorageReport;
@@ -17,7 +22,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /** howdah storage. */
-@Command(name = "howdah storage", mixinStandardHelpOptions = true, subcommands = StorageCommand.StatusCommand.class,
+@Command(name = "howdah storage", mixinStandardHelpOptions = true, subcommands = {
+    StorageCommand.StatusCommand.class, StorageCommand.GcCommand.class, StorageCommand.ImportCommand.class},
     description = "Asks a cluster in a storage mode.")
 public final class StorageCommand implements Callable<Integer> {
   private static final String[] SHOWN = {"Mode", "RamCapacity", "RamFilled", "RamLowMark", "CopiesInRam",
@@ -72,6 +78,42 @@ public final class StorageCommand implements Callable<Integer> {
         nodes.forEach(node -> print(node.getAsJsonObject()));
       }
       return 0;
+    }
+  }
+
+  /** howdah storage gc. */
+  @Command(name = "gc", mixinStandardHelpOptions = true, description = {
+      "Lists the blocks that DataNodes which are gone have left on the shared path (mode HHH-L): unknown to the "
+          + "NameNode, elsewhere as well, needed, or young. --delete removes the unknown ones and those that are "
+          + "elsewhere. Run it as the user of the DataNodes, on a node that has the path."})
+  static final class GcCommand implements Callable<Integer> {
+    @Option(names = "--delete", description = "removes what nobody needs")
+    private boolean delete;
+
+    @Option(names = "--age", paramLabel = "HOURS", defaultValue = "24", description = "a DataNode is gone after so "
+        + "many hours without a sign of life, and files are left alone that are younger (${DEFAULT-VALUE}; at least 1)")
+    private int age;
+
+    @Override
+    public Integer call() throws IOException {
+      if (age < 1) {
+        throw new IOException("--age " + age + ": at least 1 hour");
+      }
+      DistributedFileSystem fs = Hdfs.of(null);
+      Path path = SharedSettings.of(fs.getConf()).path();
+      new SharedGc(fs, path, TimeUnit.HOURS.toMillis(age), System.out).run(delete);
+      return 0;
+    }
+  }
+
+  /** howdah storage import. */
+  @Command(name = "import", mixinStandardHelpOptions = true, description = {
+      "Copies what this node's DataNode has on the shared path only (mode HHH-L) to its folders on SSD and disk, where "
+          + "stock Hadoop finds it too. The DataNode must not run. Run it as its user, with its configuration."})
+  static final class ImportCommand implements Callable<Integer> {
+    @Override
+    public Integer call() throws IOException {
+      return new SharedImport(new HdfsConfiguration(), System.out).run() == 0 ? 0 : 1;
     }
   }
 

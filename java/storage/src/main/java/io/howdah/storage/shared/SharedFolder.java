@@ -43,7 +43,7 @@ public final class SharedFolder {
 
   /** Makes the folders. */
   public void create() throws IOException {
-    for (Path each : new Path[] {folder.resolve("finalized"), tmp()}) {
+    for (Path each : new Path[] {finalized(), tmp()}) {
       Files.createDirectories(each, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     }
   }
@@ -53,13 +53,22 @@ public final class SharedFolder {
     return folder.resolve("list");
   }
 
-  private Path tmp() {
+  /** The folder in which copies begin. */
+  public Path tmp() {
     return folder.resolve("tmp");
+  }
+
+  Path folder() {
+    return folder;
+  }
+
+  Path finalized() {
+    return folder.resolve("finalized");
   }
 
   /** The folder of a block's files. */
   public File of(long id) {
-    return DatanodeUtil.idToBlockDir(folder.resolve("finalized").toFile(), id);
+    return DatanodeUtil.idToBlockDir(finalized().toFile(), id);
   }
 
   private Path data(long id) {
@@ -211,6 +220,34 @@ public final class SharedFolder {
     return Files.exists(data(block.id())) && Files.exists(meta(block));
   }
 
+  /** Whether a block's files are there, and its data has the length that it is to have. */
+  public boolean isWhole(SharedBlock block) throws IOException {
+    return has(block) && Files.size(data(block.id())) == block.length();
+  }
+
+  /**
+   * Copies a block's files to a local folder, and makes that last. The block file comes last, and gets its name when it
+   * is complete.
+   *
+   * @param tmp a folder of the same file system
+   * @throws IOException if the copy is not whole, or files cannot be read or written
+   */
+  public void copyTo(SharedBlock block, Path tmp, Path target) throws IOException {
+    if (!isWhole(block)) {
+      throw new IOException("the copy of " + block + " in " + folder + " is not whole");
+    }
+    for (Path file : new Path[] {meta(block), data(block.id())}) {
+      Path part = tmp.resolve(file.getFileName() + ".import");
+      try (FileChannel in = FileChannel.open(file); FileChannel out = FileChannel.open(part, StandardOpenOption.CREATE,
+          StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE)) {
+        copy(in, 0, Long.MAX_VALUE, out);
+        out.force(true);
+      }
+      Files.move(part, target.resolve(file.getFileName()), StandardCopyOption.ATOMIC_MOVE);
+    }
+    sync(target);
+  }
+
   /** Removes what a DataNode that ended left unfinished. */
   public void clean() throws IOException {
     try (DirectoryStream<Path> files = Files.newDirectoryStream(tmp())) {
@@ -227,7 +264,10 @@ public final class SharedFolder {
     Set<String> names = new HashSet<>();
     try (DirectoryStream<Path> folders = Files.newDirectoryStream(pool(path, pool))) {
       for (Path each : folders) {
-        names.add(each.getFileName().toString());
+        String name = each.getFileName().toString();
+        if (!name.startsWith(".")) { // else it is being removed
+          names.add(name);
+        }
       }
     } catch (NoSuchFileException e) {
       return names;

@@ -49,6 +49,19 @@ public final class SharedList implements Closeable {
     return new SharedList(FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.APPEND), isSynced);
   }
 
+  /** Says of blocks in the list of a DataNode that is gone that they are, and makes that last. */
+  static void forget(Path file, Collection<Long> ids) throws IOException {
+    StringBuilder lines = new StringBuilder("\n"); // the last line may have no end
+    ids.forEach(id -> lines.append("- ").append(id).append('\n'));
+    ByteBuffer bytes = ByteBuffer.wrap(lines.toString().getBytes(StandardCharsets.US_ASCII));
+    try (FileChannel channel = FileChannel.open(file, StandardOpenOption.WRITE, StandardOpenOption.APPEND)) {
+      while (bytes.hasRemaining()) {
+        channel.write(bytes);
+      }
+      channel.force(true);
+    }
+  }
+
   private static String line(SharedBlock block) {
     return "+ " + block.id() + " " + block.stamp() + " " + block.length() + "\n";
   }

@@ -25,14 +25,21 @@ public final class SharedSettings {
   private static final Set<String> LOCAL = Collections.unmodifiableSet(new HashSet<>(Arrays.asList("ext2", "ext3",
       "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs", "tmpfs", "ramfs", "overlay", "vfat", "zfs")));
 
+  private static final int STRIPE_UNIT = 64 << 10;
+
   private final String text;
   private final boolean isLocalAllowed;
   private final int keepers;
   private final long timeout;
   private final boolean failsWrites;
+  private final boolean isBehind;
   private final boolean isSynced;
   private final long interval;
   private final long memberTimeout;
+  private final int stripes;
+  private final long stripeSize;
+  private final double localShare;
+  private final double localLow;
 
   private SharedSettings(Settings from) throws IOException {
     text = Options.SHARED_PATH.read(from);
@@ -40,9 +47,14 @@ public final class SharedSettings {
     keepers = Options.SHARED_KEEPERS.read(from);
     timeout = Options.SHARED_TIMEOUT.read(from);
     failsWrites = Options.SHARED_FAILURE.read(from).equals("fail");
+    isBehind = Options.SHARED_WAIT.read(from).equals("async");
     isSynced = Options.SHARED_SYNC.read(from);
     interval = Options.SHARED_INTERVAL.read(from);
     memberTimeout = Options.SHARED_MEMBER_TIMEOUT.read(from);
+    stripes = Options.SHARED_STRIPES.read(from);
+    stripeSize = Options.SHARED_STRIPE_SIZE.read(from);
+    localShare = Options.SHARED_LOCAL_SHARE.read(from);
+    localLow = Options.SHARED_LOCAL_LOW.read(from);
   }
 
   /**
@@ -55,6 +67,14 @@ public final class SharedSettings {
     if (read.text == null || !read.path().isAbsolute()) {
       throw new IOException(Options.SHARED_PATH.key() + (read.text == null ? " is not set" : "=" + read.text
           + " is not an absolute path") + ": name a folder of a file system that all DataNodes have, such as Lustre");
+    }
+    if (read.stripeSize % STRIPE_UNIT != 0) {
+      throw new IOException(Options.SHARED_STRIPE_SIZE.key() + "=" + read.stripeSize + " is not a multiple of "
+          + STRIPE_UNIT + ", which Lustre wants");
+    }
+    if (read.localLow > read.localShare) {
+      throw new IOException(Options.SHARED_LOCAL_LOW.key() + "=" + read.localLow + " is above "
+          + Options.SHARED_LOCAL_SHARE.key() + "=" + read.localShare + ": set it below");
     }
     return read;
   }
@@ -79,6 +99,11 @@ public final class SharedSettings {
     return failsWrites;
   }
 
+  /** Whether copies are made after the end of a block was acknowledged. */
+  public boolean isBehind() {
+    return isBehind;
+  }
+
   /** Whether copies are forced to the servers of the shared path before they count. */
   public boolean isSynced() {
     return isSynced;
@@ -94,13 +119,42 @@ public final class SharedSettings {
     return memberTimeout;
   }
 
+  /** Storage targets of Lustre that a copy lies on; 0: as the file system has it. */
+  public int stripes() {
+    return stripes;
+  }
+
+  /** Bytes of a copy on one storage target before the next; 0: as the file system has it. */
+  public long stripeSize() {
+    return stripeSize;
+  }
+
+  /** The share of a folder on SSD or disk above which cold replicas leave it for their copy. */
+  public double localShare() {
+    return localShare;
+  }
+
+  /** The share down to which they leave it. */
+  public double localLow() {
+    return localLow;
+  }
+
   /**
-   * Checks that the path is there, is shared, and takes files. This may take as long as the file system lets it.
+   * Checks that the path is there, is shared, and takes files.
    *
    * @param room bytes that have to be free
-   * @throws IOException if it is not fit; the message says why, and what to do
+   * @throws IOException if it is not fit, or does not answer in time; the message says why, and what to do
    */
   public void check(long room) throws IOException {
+    try (SharedWait wait = new SharedWait("SharedSettings", 1, path(), timeout)) {
+      wait.run(() -> {
+        look(room);
+        return null;
+      });
+    }
+  }
+
+  private void look(long room) throws IOException {
     Path path = path();
     String name = Options.SHARED_PATH.key() + "=" + path;
     if (!Files.isDirectory(path)) {

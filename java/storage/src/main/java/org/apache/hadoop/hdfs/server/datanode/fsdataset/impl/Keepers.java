@@ -28,6 +28,9 @@ final class Keepers {
   private final Thread thread = new Thread(this::run, "Keepers");
   private volatile boolean isStopped;
   private volatile long answeredAt = Time.monotonicNow();
+  /** When the round that is under way began; 0: there is none. */
+  private volatile long began;
+  private volatile int owners;
   private boolean isFailing;
   private boolean isAsked;
 
@@ -110,6 +113,17 @@ final class Keepers {
 
   /** Shows that this DataNode is alive, and looks what to serve. */
   synchronized void round() throws IOException {
+    began = Math.max(1, Time.monotonicNow());
+    try {
+      lookAround();
+      answeredAt = Time.monotonicNow();
+    } finally {
+      began = 0;
+      owners = pools.values().stream().mapToInt(there -> there.lists.size()).sum();
+    }
+  }
+
+  private void lookAround() throws IOException {
     for (Map.Entry<String, Pool> entry : pools.entrySet()) {
       String pool = entry.getKey();
       if (dataset.isOpen(pool)) {
@@ -125,7 +139,6 @@ final class Keepers {
       }
     }
     isAsked = false;
-    answeredAt = Time.monotonicNow();
   }
 
   /** The next round looks who the DataNodes are, which not every one does. */
@@ -186,8 +199,14 @@ final class Keepers {
   }
 
   /** How many DataNodes this one serves blocks for. */
-  synchronized int owners() {
-    return pools.values().stream().mapToInt(there -> there.lists.size()).sum();
+  int owners() {
+    return owners;
+  }
+
+  /** Whether the shared path has not answered for as long as writers wait for it. */
+  boolean isStuck() {
+    long since = began;
+    return since != 0 && Time.monotonicNow() - since > settings.timeout();
   }
 
   /** Milliseconds since the shared path answered last. */

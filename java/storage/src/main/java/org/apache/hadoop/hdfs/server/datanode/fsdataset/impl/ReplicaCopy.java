@@ -8,6 +8,7 @@ import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.StandardCopyOption;
+import java.util.function.BooleanSupplier;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
@@ -36,6 +37,7 @@ final class ReplicaCopy {
   private final File original;
   private final File originalMeta;
 
+  private BooleanSupplier condition = () -> true;
   private File data;
   private File meta;
   /** Bytes that count as used in the folder. */
@@ -60,6 +62,20 @@ final class ReplicaCopy {
     copy.data = data;
     copy.meta = FsDatasetUtil.getMetaFile(data, copy.block.getGenerationStamp());
     copy.counted = copy.data.length() + copy.meta.length(); // the folder was measured with it
+    return copy;
+  }
+
+  /**
+   * A copy that is on the shared path, whole.
+   *
+   * @param condition looked at under the dataset's lock before it takes the replica's place
+   */
+  static ReplicaCopy shared(TierDataset dataset, String pool, FinalizedReplica replica, SharedVolume target,
+      File folder, BooleanSupplier condition) {
+    ReplicaCopy copy = new ReplicaCopy(dataset, pool, replica, target);
+    copy.data = new File(folder, copy.original.getName());
+    copy.meta = FsDatasetUtil.getMetaFile(copy.data, copy.block.getGenerationStamp());
+    copy.condition = condition;
     return copy;
   }
 
@@ -167,7 +183,7 @@ final class ReplicaCopy {
       File old = source.ownsFiles() ? new File(source.getTmpDir(pool), original.getName() + ".moved") : null;
       long metaLength = old == null ? 0 : originalMeta.length();
       try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
-        if (!isUnchanged()) {
+        if (!isUnchanged() || !condition.getAsBoolean()) {
           return null;
         }
         moved = activate();
@@ -219,10 +235,13 @@ final class ReplicaCopy {
   }
 
   private FinalizedReplica activate() throws IOException {
-    File there = target.getBlockPoolSlice(pool).addBlock(block, data);
-    target.onMetaFileDeletion(pool, counted); // the replica counts in its place
-    counted = 0;
-    target.getBlockPoolSlice(pool).incrNumBlocks();
+    File there = data;
+    if (target.ownsFiles()) {
+      there = target.getBlockPoolSlice(pool).addBlock(block, data);
+      target.onMetaFileDeletion(pool, counted); // the replica counts in its place
+      counted = 0;
+      target.getBlockPoolSlice(pool).incrNumBlocks();
+    }
     FinalizedReplica active = new FinalizedReplica(block, target, there.getParentFile());
     dataset.volumeMap.add(pool, active);
     return active;
@@ -264,8 +283,11 @@ final class ReplicaCopy {
     }
   }
 
-  /** Removes its files. */
+  /** Removes its files, unless they are those of the copy on the shared path, which stays. */
   void delete() {
+    if (!target.ownsFiles()) {
+      return;
+    }
     delete(meta, data);
     target.onMetaFileDeletion(pool, counted);
     counted = 0;

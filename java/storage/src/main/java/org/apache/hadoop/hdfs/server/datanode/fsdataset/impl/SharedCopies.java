@@ -1,28 +1,30 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import io.howdah.storage.shared.Members;
 import io.howdah.storage.shared.SharedBlock;
 import io.howdah.storage.shared.SharedFolder;
 import io.howdah.storage.shared.SharedList;
 import io.howdah.storage.shared.SharedListReader;
 import io.howdah.storage.shared.SharedSettings;
+import io.howdah.storage.shared.SharedWait;
+import io.howdah.storage.shared.Stripes;
 import io.howdah.upgrade.Options;
 import java.io.File;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
+import java.util.Collections;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.TimeoutException;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
@@ -43,9 +45,10 @@ final class SharedCopies {
   private final SharedDataset dataset;
   private final SharedSettings settings;
   private final String uuid;
-  private final ExecutorService writers = Executors.newFixedThreadPool(THREADS, daemons("SharedCopies writer"));
+  private final SharedWait writers;
   private final ExecutorService cleaner = Executors.newSingleThreadExecutor(daemons("SharedCopies cleaner"));
   private final ConcurrentHashMap<String, Pool> pools = new ConcurrentHashMap<>();
+  private final LocalSpace space;
   private final SharedFollowers followers;
   private final Thread thread = new Thread(this::run, "SharedCopies");
   private volatile boolean isStopped;
@@ -76,6 +79,8 @@ final class SharedCopies {
     this.dataset = dataset;
     this.settings = settings;
     this.uuid = uuid;
+    writers = new SharedWait("SharedCopies writer", THREADS, settings.path(), settings.timeout());
+    space = new LocalSpace(dataset, settings);
     followers = new SharedFollowers(dataset);
     thread.setDaemon(true);
   }
@@ -98,7 +103,7 @@ final class SharedCopies {
     isStopped = true;
     thread.interrupt();
     followers.stop();
-    writers.shutdownNow();
+    writers.close();
     pools.values().forEach(there -> cleaner.execute(() -> close(there)));
     cleaner.shutdown();
     try {
@@ -117,26 +122,21 @@ final class SharedCopies {
 
   /** Runs a step that uses the shared path, and waits for it as long as writers do. */
   private void await(String what, Step step) throws IOException {
-    Future<?> future = writers.submit((Callable<Void>) () -> {
-      step.run();
-      return null;
-    });
     try {
-      future.get(settings.timeout(), TimeUnit.MILLISECONDS);
-    } catch (TimeoutException e) {
-      throw new IOException(what + ": " + settings.path() + " did not answer within " + settings.timeout() + " ms ("
-          + Options.SHARED_TIMEOUT.key() + "): see whether the file system is there on this node");
-    } catch (ExecutionException e) {
-      if (e.getCause() instanceof Error) {
-        throw (Error) e.getCause();
-      }
-      throw new IOException(what + ": " + e.getCause(), e.getCause());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      throw (IOException) new InterruptedIOException(what).initCause(e);
-    } finally {
-      future.cancel(true);
+      writers.run(() -> {
+        step.run();
+        return null;
+      });
+    } catch (InterruptedIOException e) {
+      throw e;
+    } catch (IOException e) {
+      throw new IOException(what + ": " + e, e);
     }
+  }
+
+  /** Waits likewise for a replica of which only the copy is left, and which is to be copied back. */
+  boolean await(Callable<Boolean> step) throws IOException {
+    return writers.run(step);
   }
 
   // Starting and ending.
@@ -146,6 +146,9 @@ final class SharedCopies {
     Pool opened = new Pool(new SharedFolder(settings.path(), pool, uuid, settings.isSynced()));
     await("the shared copies of " + pool + " cannot be read", () -> {
       opened.folder.create();
+      // Seen before the list is read: what is removed for a DataNode that is gone is not removed for one that is back.
+      new Members(settings.path(), pool, uuid, settings.keepers(), settings.memberTimeout()).beat();
+      stripe(opened.folder);
       opened.folder.clean();
       SharedListReader reader = new SharedListReader(opened.folder.list());
       reader.read();
@@ -153,6 +156,15 @@ final class SharedCopies {
       opened.list = SharedList.write(opened.folder.list(), opened.blocks.values(), settings.isSynced());
     });
     pools.put(pool, opened);
+  }
+
+  private void stripe(SharedFolder folder) {
+    try {
+      new Stripes(settings).set(folder.tmp());
+    } catch (IOException e) {
+      TierDataset.LOG.warn("{}: copies are laid out as the file system has it, not as {} and {} say", e.getMessage(),
+          Options.SHARED_STRIPES.key(), Options.SHARED_STRIPE_SIZE.key());
+    }
   }
 
   /** Lets go of a block pool; what is on the shared path stays. */
@@ -222,6 +234,49 @@ final class SharedCopies {
     } catch (IOException e) {
       without(there, block, e);
       return null;
+    }
+  }
+
+  /** Whether blocks are copied after their end was acknowledged. */
+  boolean isBehind() {
+    return settings.isBehind();
+  }
+
+  /** What has been copied of a replica that is about to be finalized: {@link #behind} completes it. */
+  SharedFolder.Staged begun(String pool, ReplicaInfo replica) {
+    Pool there = pools.get(pool);
+    if (there == null) {
+      return null;
+    }
+    there.ending.add(replica.getBlockId());
+    return followers.take(pool, replica, there.folder);
+  }
+
+  /** Copies the rest of a replica behind. If that cannot be done now, or it was not finalized, the round does. */
+  void behind(String pool, long id, SharedFolder.Staged begun) {
+    Pool there = pools.get(pool);
+    if (begun == null || there == null) {
+      return;
+    }
+    ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+    boolean isUnderWay = replica instanceof FinalizedReplica && writers.execute(() -> {
+      try {
+        protect(pool, there, replica, begun);
+      } catch (RuntimeException e) {
+        logOnce(e);
+      } finally {
+        there.ending.remove(id);
+      }
+    });
+    if (!isUnderWay) {
+      there.ending.remove(id);
+      cleaner.execute(() -> {
+        try {
+          begun.close();
+        } catch (IOException e) {
+          TierDataset.LOG.debug("a copy that was begun is left", e);
+        }
+      });
     }
   }
 
@@ -334,9 +389,12 @@ final class SharedCopies {
       }
       for (ReplicaInfo replica : unprotected(pool)) {
         if (!isStopped && replica instanceof FinalizedReplica && !there.ending.contains(replica.getBlockId())) {
-          protect(pool, there, replica);
+          protect(pool, there, replica, there.folder.stage(replica.getBlockId()));
         }
       }
+    }
+    if (!isStopped) {
+      space.round();
     }
     isFailing = isFailing && dataset.counts().failures.sum() > failures;
   }
@@ -352,7 +410,7 @@ final class SharedCopies {
         && !there.going.contains(block.id()));
   }
 
-  private void protect(String pool, Pool there, ReplicaInfo replica) {
+  private void protect(String pool, Pool there, ReplicaInfo replica, SharedFolder.Staged begun) {
     SharedBlock block;
     File data;
     File meta;
@@ -361,7 +419,7 @@ final class SharedCopies {
       data = replica.getBlockFile();
       meta = replica.getMetaFile();
     }
-    try (SharedFolder.Staged staged = there.folder.stage(block.id())) {
+    try (SharedFolder.Staged staged = begun) {
       staged.complete(block, data, meta);
       synchronized (there.stripe(block.id())) {
         if (isUnchanged(pool, replica, block)) {
@@ -448,6 +506,34 @@ final class SharedCopies {
   boolean has(String pool, long id) {
     Pool there = pools.get(pool);
     return there != null && there.blocks.containsKey(id);
+  }
+
+  /** The blocks that have a copy, as the list had them when the pool was opened and since. */
+  Collection<SharedBlock> blocks(String pool) {
+    Pool there = pools.get(pool);
+    return there == null ? Collections.emptyList() : there.blocks.values();
+  }
+
+  /**
+   * The folder of a replica's copy, if there is one of what the replica is now and its files are there; else null.
+   * Reads the shared path.
+   */
+  File whole(String pool, ReplicaInfo replica) throws IOException {
+    Pool there = pools.get(pool);
+    SharedBlock block = of(replica);
+    return there != null && isProtected(there, replica) && there.folder.isWhole(block) ? there.folder.of(block.id())
+        : null;
+  }
+
+  /** The folder of a block's copy, which need not be there. */
+  File place(String pool, long id) {
+    return pools.get(pool).folder.of(id);
+  }
+
+  /** Whether the copy of a block may be all that is left of it: not while it is deleted, or ends. */
+  boolean isSettled(String pool, long id) {
+    Pool there = pools.get(pool);
+    return there != null && there.blocks.containsKey(id) && !there.going.contains(id) && !there.ending.contains(id);
   }
 
   /** How many blocks have a copy. */

@@ -4,7 +4,10 @@ import io.howdah.storage.BlockEvent;
 import io.howdah.storage.Reason;
 import io.howdah.storage.TierSettings;
 import io.howdah.storage.shared.SharedBlock;
+import io.howdah.storage.shared.SharedFolder;
 import io.howdah.storage.shared.SharedSettings;
+import io.howdah.storage.shared.SharedWait;
+import java.io.EOFException;
 import java.io.File;
 import java.io.FileNotFoundException;
 import java.io.IOException;
@@ -16,6 +19,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.BooleanSupplier;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
@@ -32,15 +36,16 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaUnderRecovery;
+import org.apache.hadoop.hdfs.server.datanode.UnexpectedReplicaStateException;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.LengthInputStream;
 import org.apache.hadoop.hdfs.server.protocol.BlockRecoveryCommand.RecoveringBlock;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
 import org.apache.hadoop.hdfs.server.protocol.ReplicaRecoveryInfo;
 import org.apache.hadoop.hdfs.server.protocol.StorageReport;
+import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.util.DiskChecker.DiskOutOfSpaceException;
-import org.apache.hadoop.util.Time;
 
 /**
  * The replica store of a DataNode whose replicas have copies on a path that all DataNodes have. Beside its own replicas
@@ -57,6 +62,9 @@ final class SharedDataset extends TierDataset {
   private final Keepers keepers;
   private final SharedVolume own;
   private final SharedVolume kept;
+  private final SharedWait promoter;
+  /** Blocks that are about to be written to, with how many callers are: their local files are not given up. */
+  private final Map<ExtendedBlockId, Integer> writing = new ConcurrentHashMap<>();
 
   SharedDataset(DataNode datanode, DataStorage storage, Configuration conf, TierSettings settings) throws IOException {
     super(datanode, storage, conf, settings);
@@ -66,6 +74,7 @@ final class SharedDataset extends TierDataset {
     kept = volume(uuid, "kept", DatanodeStorage.State.READ_ONLY_SHARED, options, conf, settings);
     shared = new SharedCopies(this, options, uuid);
     keepers = new Keepers(this, options, uuid);
+    promoter = new SharedWait("SharedDataset promoter", 1, options.path(), options.timeout());
     shared.start();
     keepers.start();
   }
@@ -124,11 +133,76 @@ final class SharedDataset extends TierDataset {
       volumeMap.add(pool, new FinalizedReplica(replica, own, place));
     }
     reportReceived(pool, replica, own);
-    BlockEvent event =
-        new BlockEvent(Time.now(), BlockEvent.Kind.MOVED, StorageType.DEFAULT, own.getStorageType(), Reason.LOST);
-    // Written where this DataNode writes: the shared path has no journal.
-    volumes(null).stream().findFirst().ifPresent(volume -> journal().add(new ExtendedBlockId(block.id(), pool),
-        new File(volume.getBasePath()), event));
+    noteLoss(pool, block.id());
+  }
+
+  /** Notes that only the copy of a block is left, unless that is why its local files are gone. */
+  private void noteLoss(String pool, long id) {
+    ExtendedBlockId key = new ExtendedBlockId(id, pool);
+    List<BlockEvent> events = journal().of(key);
+    FinalizedReplica replica = remote(pool, id);
+    if (replica != null
+        && (events.isEmpty() || events.get(events.size() - 1).to() != own.getStorageType())) {
+      note(key, replica, BlockEvent.Kind.MOVED, StorageType.DEFAULT, own.getStorageType(), Reason.LOST);
+    }
+  }
+
+  @Override
+  boolean isStoryOf(TierVolume folder, ReplicaInfo replica, ExtendedBlockId block) {
+    return super.isStoryOf(folder, replica, block)
+        || replica == null && shared.has(block.getBlockPoolId(), block.getBlockId());
+  }
+
+  /** When a block pool is added: what has a copy and no local files is there, too, before the NameNode is told. */
+  private void adoptAll(String pool) {
+    for (SharedBlock block : shared.blocks(pool)) {
+      boolean isAdopted = false;
+      try (AutoCloseableLock lock = acquireDatasetLock()) {
+        if (volumeMap.get(pool, block.id()) == null) {
+          volumeMap.add(pool, new FinalizedReplica(new Block(block.id(), block.length(), block.stamp()), own,
+              shared.place(pool, block.id())));
+          isAdopted = true;
+        }
+      }
+      if (isAdopted) {
+        noteLoss(pool, block.id());
+      }
+    }
+  }
+
+  /**
+   * Gives a replica's local files up for its copy. Reads the shared path.
+   *
+   * @return whether that is all there is now; not if there is no whole copy, or the replica changed meanwhile
+   */
+  boolean giveUp(String pool, FinalizedReplica replica, Reason reason) throws IOException {
+    ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), pool);
+    if (!begin(block)) {
+      return false;
+    }
+    try {
+      StorageType from = replica.getVolume().getStorageType();
+      File place = shared.whole(pool, replica);
+      FinalizedReplica left = place == null ? null : ReplicaCopy.shared(this, pool, replica, own, place,
+          () -> isOpen(pool) && !writing.containsKey(block) && shared.isSettled(pool, block.getBlockId())).exchange();
+      if (left == null) {
+        return false;
+      }
+      moved(block, left, from, reason);
+      return true;
+    } finally {
+      end(block);
+    }
+  }
+
+  /** What is on the shared path is copied one at a time: if the path is away the mover waits once, with an end. */
+  @Override
+  boolean copyToRam(String pool, FinalizedReplica replica, TierVolume ram, DataTransferThrottler throttler)
+      throws IOException {
+    if (!(replica.getVolume() instanceof SharedVolume)) {
+      return super.copyToRam(pool, replica, ram, throttler);
+    }
+    return !promoter.isBusy() && promoter.run(() -> super.copyToRam(pool, replica, ram, throttler));
   }
 
   /** Serves a block of another DataNode, whose files are in a folder, unless there is a replica of this one's own. */
@@ -202,6 +276,15 @@ final class SharedDataset extends TierDataset {
     String pool = block.getBlockPoolId();
     ReplicaInfo replica = volumeMap.get(pool, block.getLocalBlock());
     boolean isNew = replica != null && replica.getState() != ReplicaState.FINALIZED;
+    if (isNew && shared.isBehind()) {
+      SharedFolder.Staged begun = shared.begun(pool, replica);
+      try {
+        super.finalizeBlock(block);
+      } finally {
+        shared.behind(pool, block.getBlockId(), begun);
+      }
+      return;
+    }
     SharedBlock copy = isNew ? shared.copy(pool, replica) : null;
     if (copy == null) {
       super.finalizeBlock(block);
@@ -230,7 +313,7 @@ final class SharedDataset extends TierDataset {
     }
     for (StorageType tier : TIERS) {
       TierVolume target = roomiest(tier, replica.getNumBytes());
-      if (target != null && move(block.getBlockPoolId(), replica, target, Reason.GROWS, null)) {
+      if (target != null && shared.await(() -> move(block.getBlockPoolId(), replica, target, Reason.GROWS, null))) {
         return;
       }
     }
@@ -240,22 +323,37 @@ final class SharedDataset extends TierDataset {
     }
   }
 
+  private interface Writing<T> {
+    T run() throws IOException;
+  }
+
+  /** Writes to a replica when it has local files, which stay until it is no longer finalized, or was written. */
+  private <T> T locally(ExtendedBlock block, Writing<T> write) throws IOException {
+    ExtendedBlockId id = new ExtendedBlockId(block.getBlockId(), block.getBlockPoolId());
+    try (AutoCloseableLock lock = acquireDatasetLock()) {
+      writing.merge(id, 1, Integer::sum);
+    }
+    try {
+      bringBack(block);
+      return write.run();
+    } finally {
+      writing.computeIfPresent(id, (key, count) -> count == 1 ? null : (Integer) (count - 1));
+    }
+  }
+
   @Override
   public ReplicaHandler append(ExtendedBlock block, long stamp, long length) throws IOException {
-    bringBack(block);
-    return super.append(block, stamp, length);
+    return locally(block, () -> super.append(block, stamp, length));
   }
 
   @Override
   public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
-    bringBack(block);
-    return super.recoverAppend(block, stamp, length);
+    return locally(block, () -> super.recoverAppend(block, stamp, length));
   }
 
   @Override
   public Replica recoverClose(ExtendedBlock block, long stamp, long length) throws IOException {
-    bringBack(block);
-    return super.recoverClose(block, stamp, length);
+    return locally(block, () -> super.recoverClose(block, stamp, length));
   }
 
   @Override
@@ -264,15 +362,13 @@ final class SharedDataset extends TierDataset {
     if (replica != null && replica.getVolume() == kept) {
       return null; // as a DataNode says that has no replica
     }
-    bringBack(recovering.getBlock());
-    return super.initReplicaRecovery(recovering);
+    return locally(recovering.getBlock(), () -> super.initReplicaRecovery(recovering));
   }
 
   @Override
   public Replica updateReplicaUnderRecovery(ExtendedBlock old, long recovery, long newId, long length)
       throws IOException {
-    bringBack(old);
-    return super.updateReplicaUnderRecovery(old, recovery, newId, length);
+    return locally(old, () -> super.updateReplicaUnderRecovery(old, recovery, newId, length));
   }
 
   @Override
@@ -290,18 +386,22 @@ final class SharedDataset extends TierDataset {
   public void invalidate(String pool, Block[] blocks) throws IOException {
     List<Block> local = new ArrayList<>();
     for (Block block : blocks) {
-      FinalizedReplica replica = remote(pool, block.getBlockId());
+      FinalizedReplica replica;
+      try (AutoCloseableLock lock = acquireDatasetLock()) {
+        shared.deleting(pool, block.getBlockId()); // from here on its local files are not given up
+        replica = remote(pool, block.getBlockId());
+      }
       if (replica == null || replica.getGenerationStamp() != block.getGenerationStamp()) {
         local.add(block);
       } else if (replica.getVolume() == kept) {
         keepers.refuse(pool,
             new SharedBlock(replica.getBlockId(), replica.getGenerationStamp(), replica.getNumBytes()));
         unkeep(pool, replica.getBlockId());
+        shared.deleted(pool, replica.getBlockId(), false);
       } else {
         removeCopy(pool, replica);
       }
     }
-    local.forEach(block -> shared.deleting(pool, block.getBlockId()));
     try {
       super.invalidate(pool, local.toArray(new Block[0]));
     } finally {
@@ -311,7 +411,6 @@ final class SharedDataset extends TierDataset {
   }
 
   private void removeCopy(String pool, FinalizedReplica replica) {
-    shared.deleting(pool, replica.getBlockId());
     boolean isGone;
     try (AutoCloseableLock lock = acquireDatasetLock()) {
       isGone = volumeMap.get(pool, replica.getBlockId()) == replica;
@@ -332,8 +431,17 @@ final class SharedDataset extends TierDataset {
 
   // Reading: a file that is not found does not mean that the replica is to be deleted, which upstream does then.
 
+  /** A reader goes on elsewhere at once where it would wait for its own timeout. */
+  private void checkAnswers(ExtendedBlock block) throws IOException {
+    if (isRemote(block) && keepers.isStuck()) {
+      throw new IOException("the copy of " + block + " cannot be opened: the shared path has not answered for "
+          + keepers.silence() + " ms: see whether the file system is there on this node");
+    }
+  }
+
   @Override
   public InputStream getBlockInputStream(ExtendedBlock block, long offset) throws IOException {
+    checkAnswers(block);
     try {
       return super.getBlockInputStream(block, offset);
     } catch (FileNotFoundException e) {
@@ -343,6 +451,7 @@ final class SharedDataset extends TierDataset {
 
   @Override
   public LengthInputStream getMetaDataInputStream(ExtendedBlock block) throws IOException {
+    checkAnswers(block);
     try {
       LengthInputStream meta = super.getMetaDataInputStream(block);
       if (meta == null && isRemote(block)) {
@@ -361,6 +470,26 @@ final class SharedDataset extends TierDataset {
   private static IOException absent(ExtendedBlock block, IOException cause) {
     return new IOException("the copy of " + block + " on the shared path cannot be opened: see whether the file "
         + "system is there on this node", cause);
+  }
+
+  // Asked for by the thread that sends heartbeats, too: answered without a look at the shared path.
+
+  @Override
+  public void checkBlock(ExtendedBlock block, long length, ReplicaState state) throws IOException {
+    FinalizedReplica replica = remote(block.getBlockPoolId(), block.getBlockId());
+    if (replica == null || replica.getGenerationStamp() != block.getGenerationStamp()) {
+      super.checkBlock(block, length, state); // of another stamp there is no replica, which it says
+    } else if (state != ReplicaState.FINALIZED) {
+      throw new UnexpectedReplicaStateException(block, state);
+    } else if (replica.getNumBytes() < length) {
+      throw new EOFException(block + " has " + replica.getNumBytes() + " bytes, not " + length);
+    }
+  }
+
+  @Override
+  public long getLength(ExtendedBlock block) throws IOException {
+    FinalizedReplica replica = remote(block.getBlockPoolId(), block.getBlockId());
+    return replica != null ? replica.getNumBytes() : super.getLength(block);
   }
 
   @Override
@@ -413,7 +542,10 @@ final class SharedDataset extends TierDataset {
   @Override
   public void checkAndUpdate(String pool, long id, File file, File meta, FsVolumeSpi volume) throws IOException {
     try (AutoCloseableLock lock = acquireDatasetLock()) {
-      if (file != null && remote(pool, id) != null) {
+      if (remote(pool, id) != null) {
+        if (file == null || !file.exists()) {
+          return; // its local files were given up after the scan had listed them
+        }
         volumeMap.remove(pool, id); // a file that was found here takes its place
       }
     }
@@ -427,6 +559,7 @@ final class SharedDataset extends TierDataset {
     shared.open(pool);
     keepers.open(pool);
     super.addBlockPool(pool, conf);
+    adoptAll(pool);
   }
 
   @Override
@@ -439,6 +572,7 @@ final class SharedDataset extends TierDataset {
   @Override
   public void shutdown() {
     keepers.stop();
+    promoter.close();
     shared.stop();
     super.shutdown();
   }

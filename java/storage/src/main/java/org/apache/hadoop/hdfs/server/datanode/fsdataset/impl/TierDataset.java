@@ -16,6 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
@@ -193,13 +194,28 @@ class TierDataset extends FsDatasetImpl {
     return made;
   }
 
-  private void note(ExtendedBlockId block, ReplicaInfo replica, BlockEvent.Kind kind, StorageType from, StorageType to,
+  void note(ExtendedBlockId block, ReplicaInfo replica, BlockEvent.Kind kind, StorageType from, StorageType to,
       Reason reason) {
-    File folder = new File(((FsVolumeImpl) replica.getVolume()).getBasePath());
+    File folder = journalOf(block, (TierVolume) replica.getVolume());
+    if (folder == null) {
+      return; // the last folder is being removed, and its journal with it
+    }
     journal.add(block, folder, new BlockEvent(Time.now(), kind, from, to, reason));
     if (volumeMap.get(block.getBlockPoolId(), block.getBlockId()) == null) {
       journal.forget(block); // it was deleted meanwhile, and nothing else would forget it
     }
+  }
+
+  /** The folder whose journal has what happens to a replica: one of this DataNode's own; null if there is none. */
+  private File journalOf(ExtendedBlockId block, TierVolume storage) {
+    File last = storage.ownsFiles() ? null : journal.folderOf(block);
+    return last != null ? last : (storage.ownsFiles() ? Stream.of(storage) : volumes(null).stream())
+        .map(volume -> new File(volume.getBasePath())).findFirst().orElse(null);
+  }
+
+  /** Whether what the journal of a folder has of a block is about the replica that there is. */
+  boolean isStoryOf(TierVolume folder, ReplicaInfo replica, ExtendedBlockId block) {
+    return replica != null && replica.getVolume() == folder;
   }
 
   @Override
@@ -319,14 +335,18 @@ class TierDataset extends FsDatasetImpl {
       if (moved == null) {
         return false;
       }
-      copies.drop(block);
-      shadows.drop(block, null);
-      note(block, moved, BlockEvent.Kind.MOVED, from, target.getStorageType(), reason);
-      counts.moved(moved.getNumBytes());
+      moved(block, moved, from, reason);
       return true;
     } finally {
       end(block);
     }
+  }
+
+  void moved(ExtendedBlockId block, FinalizedReplica moved, StorageType from, Reason reason) {
+    copies.drop(block);
+    shadows.drop(block, null);
+    note(block, moved, BlockEvent.Kind.MOVED, from, moved.getVolume().getStorageType(), reason);
+    counts.moved(moved.getNumBytes());
   }
 
   /** Whether this thread may move a replica, or persist it, now; not if another one does. */
@@ -506,10 +526,8 @@ class TierDataset extends FsDatasetImpl {
     super.addBlockPool(pool, conf);
     folders.takeBack(shadows);
     for (TierVolume volume : volumes(null)) {
-      journal.load(new File(volume.getBasePath()), pool, block -> {
-        ReplicaInfo replica = volumeMap.get(pool, block.getBlockId());
-        return replica != null && replica.getVolume() == volume;
-      });
+      journal.load(new File(volume.getBasePath()), pool,
+          block -> isStoryOf(volume, volumeMap.get(pool, block.getBlockId()), block));
     }
     open.add(pool);
   }

@@ -60,6 +60,13 @@ class TierVolume extends FsVolumeImpl {
     return getCapacity() - getAvailable();
   }
 
+  /** The share that is filled of what blocks may have here, whatever else is on the file system. */
+  double fill() throws IOException {
+    long used = getDfsUsed() + getReservedForReplicas();
+    long room = used + getAvailable();
+    return room == 0 ? 1 : (double) used / room;
+  }
+
   /** Bytes down to which cold replicas leave a folder in RAM. */
   long lowMark() {
     return (long) (size() * settings.memoryLow());

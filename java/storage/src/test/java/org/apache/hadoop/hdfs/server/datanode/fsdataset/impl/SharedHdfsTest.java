@@ -10,106 +10,23 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
-import java.util.stream.Collectors;
-import java.util.stream.Stream;
-import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
-import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
-import org.apache.hadoop.hdfs.protocol.LocatedBlock;
-import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
-import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
-/** The mode HHH-L on a whole HDFS of four DataNodes: one local replica, and its copy on a path that all have. */
-class SharedHdfsTest {
+/** The mode HHH-L on a whole HDFS: DataNodes, files and the path go and come back. */
+class SharedHdfsTest extends SharedHdfs {
   private static final int MB = 1 << 20;
-  private static final int NODES = 4;
   private static final Pattern SAFE = Pattern.compile("reported blocks (\\d+) .*total blocks (\\d+)");
-
-  private Path shared;
-  private TierCluster hdfs;
-
-  private void start(String... settings) throws IOException {
-    Configuration conf = TierCluster.mode("Lustre");
-    conf.set("dfs.replication", "1");
-    conf.set("dfs.rdma.lustre.path", shared.toString());
-    conf.set("dfs.rdma.lustre.path.local", "true");
-    conf.set("dfs.rdma.lustre.interval", "3600000"); // rounds when a test says so
-    conf.set("dfs.rdma.lustre.member.timeout", "3600000");
-    for (String setting : settings) {
-      conf.set(setting.split("=")[0], setting.split("=")[1]);
-    }
-    hdfs = new TierCluster(conf, NODES, RAM_DISK, DISK);
-  }
-
-  @BeforeEach
-  void makeThePath() throws IOException {
-    shared = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-shared-test-");
-  }
-
-  @AfterEach
-  void stop() {
-    if (hdfs != null) {
-      hdfs.close();
-    }
-    FileUtil.fullyDelete(shared.toFile());
-  }
-
-  /** All DataNodes look at the shared path; twice, since the first look may be before another one's first sign. */
-  private void rounds() throws IOException {
-    for (int i = 0; i < 2; i++) {
-      for (TierDataset dataset : hdfs.datasets()) {
-        dataset.shared().round();
-        dataset.keepers().look();
-        dataset.keepers().round();
-      }
-    }
-    hdfs.report();
-  }
-
-  private NumberReplicas replicas(org.apache.hadoop.fs.Path path) throws IOException {
-    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
-    return blocks.countNodes(blocks.getStoredBlock(hdfs.blocks(path).get(0).getBlock().getLocalBlock()));
-  }
-
-  private void awaitReplicas(org.apache.hadoop.fs.Path path, int live, int readOnly) throws Exception {
-    Callable<String> state = () -> replicas(path).liveReplicas() + " and " + replicas(path).readOnlyReplicas();
-    TierCluster.awaitThat(() -> {
-      rounds();
-      return state.call().equals(live + " and " + readOnly);
-    }, state);
-  }
-
-  private List<String> sharedFiles() throws IOException {
-    try (Stream<Path> files = Files.walk(shared)) {
-      return files.filter(Files::isRegularFile).map(file -> file.getFileName().toString())
-          .filter(name -> name.startsWith("blk_")).sorted().collect(Collectors.toList());
-    }
-  }
-
-  private int owner(org.apache.hadoop.fs.Path path) throws IOException {
-    for (int i = 0; i < hdfs.datasets().size(); i++) {
-      ReplicaInfo replica = hdfs.replica(hdfs.dataset(i), path);
-      if (replica != null && !(replica.getVolume() instanceof SharedVolume)) {
-        return i;
-      }
-    }
-    throw new AssertionError("no DataNode has " + path);
-  }
 
   @Test
   void aFileOutlivesItsDataNode() throws Exception {
@@ -175,21 +92,6 @@ class SharedHdfsTest {
     assertThat(replica.getVolume().getStorageType()).isIn(RAM_DISK, DISK);
     assertThat(sharedFiles()).hasSize(2);
     assertThat(new File(folderOf(replica), replica.getBlockName())).hasSize(MB / 2 + 1000);
-  }
-
-  private List<StorageType> types(org.apache.hadoop.fs.Path path) throws IOException {
-    List<StorageType> types = new ArrayList<>();
-    for (LocatedBlock block : hdfs.blocks(path)) {
-      types.addAll(java.util.Arrays.asList(block.getStorageTypes()));
-    }
-    return types;
-  }
-
-  private File folderOf(ReplicaInfo replica) throws IOException {
-    try (Stream<Path> files = Files.walk(shared)) {
-      return files.filter(file -> file.getFileName().toString().equals(replica.getBlockName())).findAny()
-          .orElseThrow(AssertionError::new).getParent().toFile();
-    }
   }
 
   @Test
@@ -281,6 +183,30 @@ class SharedHdfsTest {
     awaitReplicas(during, 1, 2);
     hdfs.cluster.stopDataNode(owner(during));
     hdfs.assertHolds(during, MB);
+  }
+
+  @Test
+  void copiesMayBeMadeBehind() throws Exception {
+    start("dfs.rdma.lustre.sync=async");
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", MB + 1000, 1);
+    TierCluster.awaitThat(() -> unprotected() == 0, this::unprotected); // without a round
+    assertThat(sharedFiles()).hasSize(4);
+    Path pool = shared.resolve(hdfs.pool());
+    Path aside = shared.resolve("aside");
+    Files.move(pool, aside);
+    org.apache.hadoop.fs.Path during = hdfs.write("/during", 1000, 1);
+    assertThat(unprotected()).isEqualTo(1);
+    Files.move(aside, pool);
+    awaitReplicas(path, 1, 2);
+    awaitReplicas(during, 1, 2);
+    assertThat(unprotected()).isZero();
+    assertThat(sharedFiles()).hasSize(6);
+    hdfs.cluster.stopDataNode(owner(during));
+    hdfs.assertHolds(during, 1000);
+  }
+
+  private long unprotected() {
+    return hdfs.datasets().stream().mapToLong(dataset -> dataset.shared().unprotected(hdfs.pool()).size()).sum();
   }
 
   @Test

@@ -22,7 +22,8 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Schedules by seed, against a model, in the mode HHH-L: closed files are there whatever DataNodes die, are taken for
- * dead, come back or lose their files, and the shared path has what is in the files and nothing else in the end.
+ * dead, come back, lose their files or give them up for their copies, and the shared path has what is in the files and
+ * nothing else in the end.
  */
 class SharedModelTest {
   private static final int SCHEDULES =
@@ -47,6 +48,10 @@ class SharedModelTest {
     conf.set("dfs.rdma.lustre.interval", "30");
     conf.set("dfs.rdma.lustre.member.timeout", "1000");
     conf.set("dfs.rdma.lustre.timeout", "240000");
+    // RAM for few blocks; what is on SSD or disk is given up for its copy at once.
+    conf.set("dfs.rdma.memory.capacity", "400k");
+    conf.set("dfs.rdma.lustre.local.percentage", "0.000001");
+    conf.set("dfs.rdma.lustre.local.low.percentage", "0.000001");
     conf.setLong("dfs.blocksize", BLOCK);
     conf.setLong("dfs.namenode.fs-limits.min-block-size", 0);
     conf.setInt("dfs.datanode.directoryscan.interval", 1);

@@ -1,0 +1,123 @@
+package io.howdah.storage.command;
+
+import io.howdah.storage.shared.Leftovers;
+import java.io.IOException;
+import java.io.PrintStream;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.stream.Collectors;
+import org.apache.hadoop.hdfs.DistributedFileSystem;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
+
+/** Lists what DataNodes that are gone have left on the shared path, and removes what nobody needs. */
+final class SharedGc {
+  private final DistributedFileSystem fs;
+  private final Path path;
+  private final long age;
+  private final PrintStream out;
+  private int removable;
+  private long removableBytes;
+  private int needed;
+
+  /** Of a path; what is younger than an age in milliseconds is left alone. */
+  SharedGc(DistributedFileSystem fs, Path path, long age, PrintStream out) {
+    this.fs = fs;
+    this.path = path;
+    this.age = age;
+    this.out = out;
+  }
+
+  /**
+   * Lists, and removes if that is asked for.
+   *
+   * @throws IOException if it cannot be told what is needed: nothing is removed then
+   */
+  void run(boolean isDeleting) throws IOException {
+    KnownBlocks known = new KnownBlocks(fs);
+    Set<String> live = live();
+    String pool = known.pool();
+    Leftovers leftovers = new Leftovers(path, pool, live, age);
+    if (!poolIsThere(pool)) {
+      return;
+    }
+    for (Leftovers.Gone gone : leftovers.find()) {
+      List<Leftovers.Left> removed = judge(leftovers, gone, known);
+      if (isDeleting && (!removed.isEmpty() || gone.blocks().isEmpty())) {
+        leftovers.remove(gone, removed);
+      }
+    }
+    if (isDeleting) {
+      leftovers.finish();
+    }
+    out.printf("%s: %d blocks, %d bytes, that nobody needs of DataNodes that are gone%s%n", path.resolve(pool),
+        removable, removableBytes, isDeleting ? " were removed" : removable > 0 ? "; --delete removes them" : "");
+    if (needed > 0) {
+      out.printf("%d blocks of theirs are kept: they are the only copies there%n", needed);
+    }
+  }
+
+  private Set<String> live() throws IOException {
+    if (fs.setSafeMode(SafeModeAction.SAFEMODE_GET)) {
+      throw new IOException("the NameNode is in safe mode: ask again when it has left it");
+    }
+    Set<String> live = new HashSet<>();
+    for (DatanodeInfo node : fs.getDataNodeStats(DatanodeReportType.LIVE)) {
+      live.add(node.getDatanodeUuid());
+    }
+    if (live.isEmpty()) {
+      throw new IOException("the NameNode has no live DataNode: start them, and ask again");
+    }
+    return live;
+  }
+
+  private boolean poolIsThere(String pool) throws IOException {
+    if (!Files.isDirectory(path)) {
+      throw new IOException(path + " is not a folder on this node: run this where the shared file system is mounted");
+    }
+    Set<String> pools = Leftovers.pools(path);
+    for (String other : pools) {
+      if (!other.equals(pool)) {
+        out.println(path.resolve(other) + " is of another NameNode, and left alone");
+      }
+    }
+    if (!pools.contains(pool)) {
+      out.println(path + " has nothing of this NameNode (" + pool + ")");
+      return false;
+    }
+    return true;
+  }
+
+  /** Says of each block of a DataNode that is gone what becomes of it; returns those that nobody needs. */
+  private List<Leftovers.Left> judge(Leftovers leftovers, Leftovers.Gone gone, KnownBlocks known) throws IOException {
+    List<Leftovers.Left> unneeded = new ArrayList<>();
+    Map<Long, Integer> live =
+        known.live(gone.blocks().stream().map(Leftovers.Left::id).collect(Collectors.toList()));
+    out.printf("DataNode %s is gone, and has left %d blocks%n", gone.uuid(), gone.blocks().size());
+    for (Leftovers.Left left : gone.blocks()) {
+      String verdict = verdict(leftovers, left, live.get(left.id()));
+      if (verdict.equals("unknown") || verdict.equals("elsewhere")) {
+        unneeded.add(left);
+        removable++;
+        removableBytes += left.bytes();
+      } else {
+        needed += verdict.equals("needed") ? 1 : 0;
+      }
+      out.printf("  blk_%d  %d bytes  %s%n", left.id(), left.bytes(), verdict);
+    }
+    return unneeded;
+  }
+
+  private static String verdict(Leftovers leftovers, Leftovers.Left left, Integer live) throws IOException {
+    if (leftovers.isYoung(left)) {
+      return "young";
+    }
+    return live == null ? "unknown" : live > 0 && leftovers.isElsewhere(left) ? "elsewhere" : "needed";
+  }
+}
