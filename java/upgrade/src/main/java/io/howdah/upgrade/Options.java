@@ -120,7 +120,7 @@ public final class Options {
   public static final Option<Integer> SPARK_FETCHES = Option.count("spark.shuffle.rdma.fetches.in.flight", 64, 1, 1024,
       "requests to one peer under way at a time");
   public static final Option<Double> SPARK_OUTPUT_FRACTION = Option.share("spark.shuffle.rdma.memory.fraction", 0.5,
-      "share of an executor's memory limit that map output may take with spark.shuffle.manager=rdma");
+      "share of an executor's memory limit that map output may take");
   public static final Option<Long> SPARK_IDLE = Option.millis("spark.shuffle.rdma.idle.timeout", 300_000, 1000,
       Integer.MAX_VALUE, "a session without requests is closed after this time");
 

@@ -25,10 +25,20 @@ public final class OutputConf {
     conf.remove("spark.executor.id");
   }
 
-  /** Whether the configuration asks for it. */
-  public static boolean isAsked(SparkConf conf) {
+  /** Whether the configuration leaves the choice to the distribution or names this manager. */
+  public static boolean isWanted(SparkConf conf) {
+    return !conf.contains(MANAGER) || isNamed(conf);
+  }
+
+  /** Whether the configuration names this manager. */
+  public static boolean isNamed(SparkConf conf) {
     String name = conf.get(MANAGER, "");
     return name.toLowerCase(Locale.ROOT).equals(NAME) || name.equals(CLASS);
+  }
+
+  /** Whether the application has no engine at all: a local master, or one that is switched off. */
+  public static boolean isWithoutEngine(SparkConf conf) {
+    return RdmaBlockTransferService.isLocal(conf) || !SparkOptions.of(conf).isEnabled();
   }
 
   /**
@@ -62,7 +72,7 @@ public final class OutputConf {
   /** Of a process. */
   static double fraction(SparkConf conf, RdmaBlockConf options) {
     boolean executor = !conf.get("spark.executor.id", "").equals("driver");
-    return executor && isAsked(conf) && obstacle(conf) == null ? options.outputFraction() : 0;
+    return executor && isWanted(conf) && obstacle(conf) == null ? options.outputFraction() : 0;
   }
 
   /** Bytes that map output may take. */

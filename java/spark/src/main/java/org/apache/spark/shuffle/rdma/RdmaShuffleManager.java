@@ -23,10 +23,12 @@ import org.apache.spark.storage.ShuffleBlockId;
 import org.apache.spark.storage.TempShuffleBlockId;
 
 /**
- * Spark's sort shuffle whose map output stays in the engine's memory as long as there is room: {@code
+ * Spark's sort shuffle whose map output stays in the engine's memory as long as there is room: the default, and {@code
  * spark.shuffle.manager=rdma}. Spark makes it by the name that {@link #choose} gives. Thread-safe.
  */
 public class RdmaShuffleManager extends SortShuffleManager {
+  private static final String TO_FILES = "Map output goes to files, not to the engine's memory: {}";
+
   private final RdmaShuffleResolver resolver;
 
   /** The parameters are what SparkEnv passes. */
@@ -35,12 +37,13 @@ public class RdmaShuffleManager extends SortShuffleManager {
     resolver = new RdmaShuffleResolver(conf, null);
     if (!isDriver) {
       OutputConf.account(conf);
+      SamplingLz4Codec.replaceLz4(conf);
     }
   }
 
   /**
-   * The class of the shuffle manager: this one if the configuration asks for it and nothing speaks against it. A hook
-   * of SparkEnv calls it, before anything else of ours is made.
+   * The class of the shuffle manager: this one unless the configuration names another or something speaks against it,
+   * which the driver logs once. A hook of SparkEnv calls it, before anything else of ours is made.
    *
    * @param name of the class that Spark would take
    */
@@ -48,15 +51,18 @@ public class RdmaShuffleManager extends SortShuffleManager {
     if (!isDriver) {
       OutputConf.dropDriverId(conf);
     }
-    if (!OutputConf.isAsked(conf)) {
+    boolean named = OutputConf.isNamed(conf);
+    if (!OutputConf.isWanted(conf) || !named && OutputConf.isWithoutEngine(conf)) {
       return name;
     }
     String obstacle = OutputConf.obstacle(conf);
     if (obstacle == null) {
       return RdmaShuffleManager.class.getName();
     }
-    if (isDriver) {
-      OutputStore.LOG.warn("Map output goes to files, not to the engine's memory: {}", obstacle);
+    if (isDriver && named) {
+      OutputStore.LOG.warn(TO_FILES, obstacle);
+    } else if (isDriver) {
+      OutputStore.LOG.info(TO_FILES, obstacle);
     }
     return SortShuffleManager.class.getName();
   }

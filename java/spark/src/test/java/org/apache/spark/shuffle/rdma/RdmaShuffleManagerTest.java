@@ -218,7 +218,12 @@ class RdmaShuffleManagerTest {
     String sort = SortShuffleManager.class.getName();
     String ours = RdmaShuffleManager.class.getName();
     SparkConf conf = new SparkConf(false).set("spark.master", "spark://h:1");
-    assertThat(RdmaShuffleManager.choose(conf, false, sort)).isEqualTo(sort);
+    assertThat(RdmaShuffleManager.choose(conf, false, sort)).isEqualTo(ours);
+    assertThat(RdmaShuffleManager.choose(conf.clone().set("spark.shuffle.manager", "sort"), false, sort))
+        .isEqualTo(sort);
+    assertThat(RdmaShuffleManager.choose(conf.clone().set("spark.shuffle.service.enabled", "true"), true, sort))
+        .isEqualTo(sort);
+    assertThat(RdmaShuffleManager.choose(conf.clone().set("spark.master", "local[2]"), true, sort)).isEqualTo(sort);
     conf.set("spark.shuffle.manager", "rdma");
     assertThat(RdmaShuffleManager.choose(conf, false, "rdma")).isEqualTo(ours);
     assertThat(RdmaShuffleManager.choose(conf.clone().set("spark.shuffle.service.enabled", "true"), true, "rdma"))
