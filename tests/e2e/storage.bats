@@ -47,6 +47,21 @@ everywhere() { [ "$(placed /file)" = 'DISK RAM_DISK SSD' ]; }
     for tier in RAM_DISK SSD DISK; do [[ $output == *"created: $tier -> $tier, asked"* ]]; done
 }
 
+# page NAME: what the NameNode's web server has there.
+page() {
+    python3 -c 'import sys, urllib.request; sys.stdout.write(urllib.request.urlopen(sys.argv[1], timeout=60).read().decode())' \
+        "http://localhost:$(sed -n 's/^port\.namenode\.http=//p' "$DIR/cluster.properties")/$1"
+}
+
+@test "the NameNode's web page leads to one about the mode" {
+    page dfshealth.html | grep -q 'href="storage.html"'
+    page storage.html | grep -q 'src="storage.js"'
+    page storage.js | grep -q "ask('HowdahStorage'"
+    page 'jmx?qry=Hadoop:service=NameNode,name=HowdahStorage' >"$BATS_TEST_TMPDIR/json"
+    [ "$(field 's["beans"][0]["Mode"]' <"$BATS_TEST_TMPDIR/json")" = HHH ]
+    [ "$(field 'len(s["beans"][0]["Decisions"]) > 0' <"$BATS_TEST_TMPDIR/json")" = True ]
+}
+
 # moved: the DataNodes have moved replicas, none of these moves failed, and RAM is below its threshold.
 moved() {
     there howdah storage status --json >"$BATS_TEST_TMPDIR/json"
