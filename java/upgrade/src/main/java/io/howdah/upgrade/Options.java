@@ -99,7 +99,7 @@ public final class Options {
       16 << 10, 8 << 20, "size of the windows in which a reducer fetches map output");
   public static final Option<Integer> SHUFFLE_PACKETS_AHEAD = Option.count("mapred.rdma.shuffle.packets.ahead", 3, 1,
       64, "windows that each fetcher of a reducer has under way");
-  public static final Option<Boolean> MAP_OUTPUT_SORT = Option.flag("mapred.rdma.map.output.sort", false,
+  public static final Option<Boolean> MAP_OUTPUT_SORT = Option.flag("mapred.rdma.map.output.sort", true,
       "maps sort by key prefixes, and write output that fits in memory once");
   public static final Option<Boolean> MAP_OUTPUT_FASTEST = Option.flag("mapred.rdma.local.ssd.used", true,
       "map output goes to RAM disks, then SSDs, then disks, among local directories of several kinds");

@@ -2,6 +2,7 @@ package org.apache.hadoop.mapred;
 
 import io.howdah.upgrade.Component;
 import io.howdah.upgrade.Options;
+import io.howdah.upgrade.Role;
 import io.howdah.upgrade.Upgrade;
 import io.howdah.upgrade.hadoop.HadoopSettings;
 import java.io.IOException;
@@ -24,6 +25,7 @@ import org.slf4j.LoggerFactory;
  */
 public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
   static final Logger LOG = LoggerFactory.getLogger("io.howdah.mapoutput");
+  private static final String STOCKS = "Stock Hadoop's collector sorts the map output: {}";
   private static final int PARTITIONS_MOST = 1 << 16;
   private static final int SORT_MB_MOST = 2047;
   private static final int SORT_MB = 100;
@@ -57,7 +59,11 @@ public final class PagedMapOutput<K, V> implements MapOutputCollector<K, V> {
     }
     String obstacle = obstacle(job);
     if (obstacle != null) {
-      LOG.debug("Stock Hadoop's collector sorts the map output: {}", obstacle);
+      if (Role.ofThisProcess() == Role.COMMAND) { // a job in one process, whose log is its user's console
+        LOG.debug(STOCKS, obstacle);
+      } else {
+        LOG.info(STOCKS, obstacle);
+      }
       return configured;
     }
     return new Class<?>[] {PagedMapOutput.class, MapTask.MapOutputBuffer.class};

@@ -566,9 +566,7 @@ class PagedMapOutputTest {
   void jobsThatAreNotServedKeepStocksCollectorOrTheirOwn() {
     Class<?>[] stock = {MapTask.MapOutputBuffer.class};
     JobConf job = job(Text.class, 2, 100);
-    assertThat(PagedMapOutput.inPlaceOf(stock, job)).as("off by default").isSameAs(stock);
-    job.setBoolean("mapred.rdma.map.output.sort", true);
-    assertThat(PagedMapOutput.inPlaceOf(stock, job))
+    assertThat(PagedMapOutput.inPlaceOf(stock, job)).as("on by default")
         .containsExactly(PagedMapOutput.class, MapTask.MapOutputBuffer.class);
     Class<?>[] own = {PagedMapOutputTest.class, MapTask.MapOutputBuffer.class};
     assertThat(PagedMapOutput.inPlaceOf(own, job)).isSameAs(own);
@@ -594,7 +592,6 @@ class PagedMapOutputTest {
     for (Class<?> comparator : new Class<?>[] {OwnComparator.class, LongWritable.DecreasingComparator.class}) {
       JobConf job = job(Text.class, 2, 100);
       job.set(MRJobConfig.KEY_COMPARATOR, comparator.getName());
-      job.setBoolean("mapred.rdma.map.output.sort", true);
       assertThat(PagedMapOutput.inPlaceOf(stock, job)).isSameAs(stock);
       assertThat(PagedMapOutput.obstacle(job)).contains(comparator.getName());
     }
