@@ -29,6 +29,21 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
     [ -e "$OUT/log4j.properties" ]
 }
 
+@test "MapReduce on a shared file system has its folders in it, and no HDFS" {
+    value() { xmllint --xpath "string((//property[name='$2'])[last()]/value)" "$OUT/$1-site.xml"; }
+    "$TREE/bin/howdah" template write "$OUT" lustre-only --set resourcemanager=rm --set shared=/lustre/mr
+    [ "$(value core fs.defaultFS)" = file:/// ]
+    [ "$(value mapred mapred.rdma.shuffle.lustre)" = 2 ]
+    # shellcheck disable=SC2016 # Hadoop's variable
+    [ "$(value yarn yarn.nodemanager.local-dirs)" = '/lustre/mr/nodes/${env.HOSTNAME}/local' ]
+    [ "$(value yarn yarn.nodemanager.aux-services)" = mapreduce_shuffle ]
+    rm -r "$OUT"
+    "$TREE/bin/howdah" template write "$OUT" lustre-local --set resourcemanager=rm --set shared=/lustre/mr --set yarn=/disk
+    [ "$(value mapred mapred.rdma.shuffle.lustre)" = 1 ]
+    [ "$(value mapred yarn.app.mapreduce.am.staging-dir)" = /lustre/mr/staging ]
+    [ "$(value yarn yarn.nodemanager.local-dirs)" = /disk/local ]
+}
+
 @test "there are never more replicas than workers, unless somebody asks for them" {
     replication() { xmllint --xpath 'string((//property[name="dfs.replication"])[last()]/value)' "$OUT/hdfs-site.xml"; }
     write() { rm -rf "$OUT"; "$TREE/bin/howdah" template write "$OUT" cluster --set namenode=nn --set resourcemanager=rm --set hdfs=/h --set yarn=/y "$@"; }

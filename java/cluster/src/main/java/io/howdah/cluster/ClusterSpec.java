@@ -15,7 +15,9 @@ import java.util.TreeMap;
 public final class ClusterSpec {
   private static final String SITE = "site.";
   private static final String SHARED_MODE = "hhh-l";
-  private static final List<String> MODES = Arrays.asList("hhh", "hhh-m", SHARED_MODE);
+  private static final String LUSTRE_LOCAL = "lustre-local";
+  private static final String LUSTRE_ONLY = "lustre-only";
+  private static final List<String> MODES = Arrays.asList("hhh", "hhh-m", SHARED_MODE, LUSTRE_LOCAL, LUSTRE_ONLY);
 
   private int datanodes = 3;
   private int nodemanagers = 2;
@@ -31,6 +33,7 @@ public final class ClusterSpec {
   private Path shared;
   private Path ram;
   private Path ssd;
+  private boolean recorded;
   private final Map<String, String> site = new TreeMap<>();
 
   /** DataNodes, at least 1; 3 by default. */
@@ -93,13 +96,19 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** The storage mode of HDFS; none by default. */
+  /** The storage mode of HDFS, or a mode without HDFS; none by default. */
   public ClusterSpec mode(String name) {
     if (!MODES.contains(name)) {
       throw new ClusterException("--mode " + name + ": there is no storage mode of that name in this release",
           "use --mode " + String.join(" or ", MODES));
     }
+    boolean hadHdfs = hasHdfs();
     mode = name;
+    if (recorded && hasHdfs() != hadHdfs) {
+      throw new ClusterException("the cluster was made " + (hadHdfs ? "with" : "without") + " HDFS, and --mode " + name
+          + " is " + (hadHdfs ? "without" : "with") + " it",
+          "choose another folder with --dir, or begin anew with --fresh, which deletes the data");
+    }
     return this;
   }
 
@@ -115,7 +124,10 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** The folder that all DataNodes have, in which a cluster in the mode hhh-l keeps the copies of blocks. */
+  /**
+   * The folder that all nodes have: in the mode hhh-l for the copies of blocks, in modes without HDFS for what jobs
+   * keep between them.
+   */
   public ClusterSpec shared(Path folder) {
     shared = unchanged("--shared", shared, folder);
     return this;
@@ -168,7 +180,7 @@ public final class ClusterSpec {
   }
 
   int replication() {
-    return isShared() ? 1 : Math.min(3, datanodes);
+    return isShared() || !hasHdfs() ? 1 : Math.min(3, datanodes);
   }
 
   int heapMb(DaemonKind kind) {
@@ -191,7 +203,7 @@ public final class ClusterSpec {
     return conf;
   }
 
-  /** The storage mode; null if there is none. */
+  /** The mode; null if there is none. */
   String mode() {
     return mode;
   }
@@ -213,6 +225,21 @@ public final class ClusterSpec {
     return SHARED_MODE.equals(mode);
   }
 
+  /** Whether the file system is HDFS; else it is the nodes' own, with a folder that all of them have. */
+  boolean hasHdfs() {
+    return mode == null || !mode.equals(LUSTRE_LOCAL) && !mode.equals(LUSTRE_ONLY);
+  }
+
+  /** Whether NodeManagers keep what jobs write meanwhile in the folder that all of them have. */
+  boolean isWithoutLocalDisks() {
+    return LUSTRE_ONLY.equals(mode);
+  }
+
+  /** The default file system's URI. */
+  String fileSystem(Ports ports) {
+    return hasHdfs() ? "hdfs://localhost:" + ports.get(PortKind.NAMENODE_RPC) : "file:///";
+  }
+
   Map<String, String> site() {
     return site;
   }
@@ -220,12 +247,14 @@ public final class ClusterSpec {
   /** Every daemon, in the order of starting. */
   List<DaemonId> daemons() {
     List<DaemonId> ids = new ArrayList<>();
-    ids.add(DaemonId.of(DaemonKind.NAMENODE));
-    for (int n = 1; n <= datanodes; n++) {
-      ids.add(new DaemonId(DaemonKind.DATANODE, n));
-    }
-    if (secondary) {
-      ids.add(DaemonId.of(DaemonKind.SECONDARYNAMENODE));
+    if (hasHdfs()) {
+      ids.add(DaemonId.of(DaemonKind.NAMENODE));
+      for (int n = 1; n <= datanodes; n++) {
+        ids.add(new DaemonId(DaemonKind.DATANODE, n));
+      }
+      if (secondary) {
+        ids.add(DaemonId.of(DaemonKind.SECONDARYNAMENODE));
+      }
     }
     if (yarn) {
       ids.add(DaemonId.of(DaemonKind.RESOURCEMANAGER));
@@ -270,6 +299,7 @@ public final class ClusterSpec {
 
   static ClusterSpec load(Properties from) {
     ClusterSpec spec = new ClusterSpec();
+    spec.recorded = true;
     spec.datanodes = Integer.parseInt(from.getProperty("datanodes"));
     spec.nodemanagers = Integer.parseInt(from.getProperty("nodemanagers"));
     spec.yarn = Boolean.parseBoolean(from.getProperty("yarn"));

@@ -10,6 +10,8 @@ import java.util.Map;
  */
 final class SiteDefaults {
   private static final String HOST = "localhost";
+  /** Of files without HDFS: a split of a job; the stripe of a shared file system, as it is advised for large files. */
+  private static final String BLOCK_SIZE = Integer.toString(256 << 20);
 
   private final ClusterSpec spec;
   private final Ports ports;
@@ -52,13 +54,19 @@ final class SiteDefaults {
 
   private Map<String, String> core() {
     Map<String, String> p = new LinkedHashMap<>();
-    p.put("fs.defaultFS", "hdfs://" + address(PortKind.NAMENODE_RPC));
+    p.put("fs.defaultFS", spec.fileSystem(ports));
+    if (!spec.hasHdfs()) {
+      p.put("fs.local.block.size", BLOCK_SIZE);
+    }
     p.put("hadoop.tmp.dir", plainDir.resolve("data/tmp").toString());
     return p;
   }
 
   private Map<String, String> hdfs(DaemonId id) {
     Map<String, String> p = new LinkedHashMap<>();
+    if (!spec.hasHdfs()) {
+      return p;
+    }
     p.put("dfs.replication", Integer.toString(spec.replication()));
     p.put("dfs.namenode.name.dir", uri("namenode"));
     p.put("dfs.namenode.http-address", address(PortKind.NAMENODE_HTTP));
@@ -97,7 +105,10 @@ final class SiteDefaults {
     Map<String, String> p = new LinkedHashMap<>();
     p.put("mapreduce.framework.name", "yarn");
     p.put("mapreduce.application.classpath", String.join(",", Tree.hadoopClassPath(plainTree)));
-    p.put("yarn.app.mapreduce.am.staging-dir", "/user");
+    p.put("yarn.app.mapreduce.am.staging-dir", spec.hasHdfs() ? "/user" : staging());
+    if (!spec.hasHdfs()) {
+      p.put("mapred.rdma.shuffle.lustre", spec.isWithoutLocalDisks() ? "2" : "1");
+    }
     p.put("yarn.app.mapreduce.am.resource.mb", "512");
     p.put("yarn.app.mapreduce.am.command-opts", "-Xmx384m");
     p.put("mapreduce.map.memory.mb", "512");
@@ -144,7 +155,8 @@ final class SiteDefaults {
     p.put("yarn.nodemanager.address", address(PortKind.NODEMANAGER_RPC, id));
     p.put("yarn.nodemanager.localizer.address", address(PortKind.NODEMANAGER_LOCALIZER, id));
     p.put("yarn.nodemanager.webapp.address", address(PortKind.NODEMANAGER_HTTP, id));
-    p.put("yarn.nodemanager.local-dirs", plainDir.resolve("data").resolve(id.toString()).toString());
+    Path local = spec.isWithoutLocalDisks() ? storage.shared() : plainDir.resolve("data");
+    p.put("yarn.nodemanager.local-dirs", local.resolve(id.toString()).toString());
     p.put("yarn.nodemanager.log-dirs", plainDir.resolve("logs").resolve(id + "-containers").toString());
     p.put("yarn.nodemanager.aux-services", "mapreduce_shuffle");
     p.put("yarn.nodemanager.aux-services.mapreduce_shuffle.class", "org.apache.hadoop.mapred.ShuffleHandler");
@@ -174,6 +186,9 @@ final class SiteDefaults {
       p.put("spark.master", "yarn");
       p.put("spark.yarn.jars", "local:" + plainTree.resolve("jars") + "/*");
       p.put("spark.yarn.am.memory", "512m");
+      if (!spec.hasHdfs()) {
+        p.put("spark.yarn.stagingDir", staging());
+      }
       p.put("spark.yarn.submit.file.replication", Integer.toString(spec.replication()));
       for (String env : new String[] {"spark.executorEnv.", "spark.yarn.appMasterEnv."}) {
         p.put(env + "SPARK_LOCAL_IP", "127.0.0.1");
@@ -181,6 +196,10 @@ final class SiteDefaults {
       }
     }
     return p;
+  }
+
+  private String staging() {
+    return storage.shared().resolve("staging").toString();
   }
 
   private String uri(String name) {

@@ -40,7 +40,9 @@ final class StartCommand implements Callable<Integer> {
 
   @Option(names = "--mode", paramLabel = "MODE",
       description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk; "
-          + "hhh-m, with all in RAM, persisted behind; or hhh-l, with one replica and a copy of it in --shared")
+          + "hhh-m, with all in RAM, persisted behind; or hhh-l, with one replica and a copy of it in --shared. Or "
+          + "MapReduce without HDFS, on files in --shared: lustre-local, with intermediate data on local disks; or "
+          + "lustre-only, with that in --shared, too")
   private String mode;
 
   @Option(names = "--ram", paramLabel = "DIR", description = "with --mode: a folder on a tmpfs (default: /dev/shm)")
@@ -50,7 +52,8 @@ final class StartCommand implements Callable<Integer> {
   private Path ssd;
 
   @Option(names = "--shared", paramLabel = "DIR",
-      description = "with --mode hhh-l: a folder of Lustre or of another file system, for the copies of blocks")
+      description = "with --mode hhh-l, lustre-local or lustre-only: a folder of Lustre or of another file system that "
+          + "all nodes have")
   private Path shared;
 
   @Option(names = "--heap", paramLabel = "SIZE",
@@ -102,8 +105,12 @@ final class StartCommand implements Callable<Integer> {
     Ports now = cluster.ports();
     progress.say(started == 0 ? "everything is running already" : "the cluster is ready");
     System.out.println();
-    System.out.println("  file system       hdfs://localhost:" + now.get(PortKind.NAMENODE_RPC));
-    System.out.println("  NameNode          http://localhost:" + now.get(PortKind.NAMENODE_HTTP));
+    System.out.println("  file system       " + spec.fileSystem(now));
+    if (spec.hasHdfs()) {
+      System.out.println("  NameNode          http://localhost:" + now.get(PortKind.NAMENODE_HTTP));
+    } else {
+      System.out.println("  shared folder     " + spec.shared());
+    }
     if (spec.yarn()) {
       System.out.println("  ResourceManager   http://localhost:" + now.get(PortKind.RESOURCEMANAGER_HTTP));
     }
@@ -129,6 +136,10 @@ final class StartCommand implements Callable<Integer> {
     set(ram, spec::ram);
     set(ssd, spec::ssd);
     set(shared, spec::shared);
+    if (!spec.hasHdfs() && (datanodes != null || Boolean.TRUE.equals(secondary))) {
+      throw new ClusterException((datanodes != null ? "--datanodes" : "--secondary") + " is of no use: --mode "
+          + spec.mode() + " has no HDFS", "leave it out");
+    }
     if (conf != null) {
       spec.conf(Templates.of(tree).folder(conf));
     }

@@ -55,7 +55,7 @@ final class Starter {
         launch(id);
       }
       if (history) {
-        awaitReady(Collections.singletonList(DaemonId.of(DaemonKind.NAMENODE)));
+        awaitReady(Collections.emptyList()); // awaits the NameNode, where there is one
         launch(DaemonId.of(DaemonKind.HISTORYSERVER));
       }
       awaitReady(daemons);
@@ -122,9 +122,14 @@ final class Starter {
     progress.say("%-18s started, pid %d", id, record.pid());
   }
 
-  /** Formats the NameNode's folder unless that has been done to the end. */
+  /** Makes the file system, or without HDFS a folder in place of it, unless that has been done to the end. */
   private void format() throws IOException {
     if (Files.exists(dir.formatted())) {
+      return;
+    }
+    if (!spec.hasHdfs()) {
+      new StorageFolders(spec, clusterId).makeAnew();
+      Files.createFile(dir.formatted());
       return;
     }
     progress.say("formatting a new file system");
@@ -162,7 +167,9 @@ final class Starter {
     Health health = new Health(spec, ports);
     Set<DaemonId> waiting = new LinkedHashSet<>(daemons);
     // The NameNode and the ResourceManager also vouch for daemons that are started under them now.
-    waiting.add(DaemonId.of(DaemonKind.NAMENODE));
+    if (spec.hasHdfs()) {
+      waiting.add(DaemonId.of(DaemonKind.NAMENODE));
+    }
     if (spec.yarn() && daemons.stream().anyMatch(id -> id.kind() == DaemonKind.NODEMANAGER)) {
       waiting.add(DaemonId.of(DaemonKind.RESOURCEMANAGER));
     }
@@ -229,7 +236,7 @@ final class Starter {
 
   /** In a new file system: /tmp for all, and a home folder for the user, who is its superuser. */
   private void makeFolders() throws IOException {
-    if (Files.exists(dir.furnished())) {
+    if (!spec.hasHdfs() || Files.exists(dir.furnished())) {
       return;
     }
     String user = userName();

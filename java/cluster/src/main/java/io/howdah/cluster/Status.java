@@ -68,9 +68,9 @@ final class Status {
     JsonObject all = new JsonObject();
     all.addProperty("dir", cluster.dir().root().toString());
     all.addProperty("state", word());
-    all.addProperty("liveDataNodes", Math.max(0, alive == 0 ? 0 : health.liveDataNodes()));
+    all.addProperty("liveDataNodes", Math.max(0, alive == 0 || !spec.hasHdfs() ? 0 : health.liveDataNodes()));
     all.addProperty("runningNodeManagers", Math.max(0, alive == 0 || !spec.yarn() ? 0 : health.runningNodeManagers()));
-    all.addProperty("defaultFs", "hdfs://localhost:" + ports.get(PortKind.NAMENODE_RPC));
+    all.addProperty("defaultFs", spec.fileSystem(ports));
     all.add("daemons", daemons);
     return new GsonBuilder().setPrettyPrinting().serializeNulls().disableHtmlEscaping().create().toJson(all);
   }

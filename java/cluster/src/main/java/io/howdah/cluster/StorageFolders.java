@@ -9,8 +9,8 @@ import java.nio.file.Paths;
 import java.util.Properties;
 
 /**
- * Where the DataNodes of a cluster in a storage mode keep blocks beside the cluster's folder: a folder in RAM and
- * perhaps one on an SSD. In each the cluster has one of its own, so that no two clusters and DataNodes share one.
+ * What a cluster in a mode has beside its own folder: for blocks one in RAM and perhaps one on an SSD, and one that all
+ * nodes have. In each the cluster has one of its own, so that no two clusters and DataNodes share one.
  */
 final class StorageFolders {
   private static final Path RAM = Paths.get("/dev/shm");
@@ -44,19 +44,27 @@ final class StorageFolders {
    * @throws ClusterException if they are not; nothing has been written
    */
   static void check(ClusterSpec spec) {
-    if (spec.isShared() != (spec.shared() != null)) {
-      throw new ClusterException(spec.isShared() ? "--mode hhh-l needs a folder for the copies of blocks"
-          : "--shared is for the mode hhh-l", spec.isShared() ? "add --shared DIR" : "add --mode hhh-l");
+    boolean needsShared = spec.isShared() || !spec.hasHdfs();
+    if (needsShared && spec.shared() == null) {
+      throw new ClusterException("--mode " + spec.mode() + " needs a folder for "
+          + (spec.hasHdfs() ? "the copies of blocks" : "what jobs read and write"), "add --shared DIR");
     }
-    if (spec.mode() == null) {
+    if (spec.shared() != null && !needsShared) {
+      throw new ClusterException("--shared is for the mode hhh-l, lustre-local or lustre-only", "add --mode hhh-l");
+    }
+    if (spec.shared() != null) {
+      checkWritable("--shared", spec.shared());
+    }
+    if (spec.mode() == null || !spec.hasHdfs()) {
       if (spec.ram() != null || spec.ssd() != null) {
         throw new ClusterException((spec.ram() != null ? "--ram" : "--ssd") + " is for a storage mode",
             "add --mode hhh");
       }
+      if (!spec.hasHdfs() && !spec.yarn()) {
+        throw new ClusterException("--mode " + spec.mode() + " has no HDFS, and --no-yarn leaves nothing to start",
+            "leave out --no-yarn");
+      }
       return;
-    }
-    if (spec.shared() != null) {
-      checkWritable("--shared", spec.shared());
     }
     checkRam(spec, ram(spec));
     if (spec.ssd() != null) {
@@ -128,7 +136,7 @@ final class StorageFolders {
     return URI.create("file://" + folder.resolve(name).resolve(id.toString()));
   }
 
-  /** The folder of the copies of blocks, which all DataNodes have. */
+  /** The cluster's own folder in the one that all nodes have. */
   Path shared() {
     return spec.shared().resolve(name);
   }
@@ -136,7 +144,7 @@ final class StorageFolders {
   /** Makes what DataNodes do not make by themselves, in place of what an earlier file system has left. */
   void makeAnew() throws IOException {
     delete();
-    if (spec.isShared()) {
+    if (spec.shared() != null) {
       Files.createDirectories(shared());
     }
   }
@@ -148,14 +156,14 @@ final class StorageFolders {
 
   /** Removes what the cluster has in them. */
   void delete() throws IOException {
-    if (spec.mode() != null) {
+    if (spec.mode() != null && spec.hasHdfs()) {
       ClusterDir.delete(ram(spec).resolve(name));
       if (spec.ssd() != null) {
         ClusterDir.delete(spec.ssd().resolve(name));
       }
-      if (spec.shared() != null) {
-        ClusterDir.delete(spec.shared().resolve(name));
-      }
+    }
+    if (spec.shared() != null) {
+      ClusterDir.delete(shared());
     }
   }
 }

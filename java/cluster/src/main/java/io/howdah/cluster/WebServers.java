@@ -39,14 +39,17 @@ final class WebServers {
     Map<String, String> site = new LinkedHashMap<>();
     SiteFiles.read(conf).present().values().forEach(file -> site.putAll(file.properties()));
     String fs = site.getOrDefault("fs.defaultFS", site.getOrDefault("fs.default.name", ""));
-    if (!fs.startsWith("hdfs://")) {
+    String manager = site.get("yarn.resourcemanager.hostname");
+    boolean hasHdfs = fs.startsWith("hdfs://");
+    if (!hasHdfs && (manager == null || !fs.startsWith("file:"))) {
       throw new ClusterException("the configuration " + conf + " names no NameNode (fs.defaultFS)",
           "set HADOOP_CONF_DIR to a cluster's configuration");
     }
     WebServers servers = new WebServers();
-    String host = host(fs.substring("hdfs://".length()));
-    servers.addHdfs(site.getOrDefault("dfs.namenode.http-address", host + ":" + NAMENODE_PORT));
-    String manager = site.get("yarn.resourcemanager.hostname");
+    if (hasHdfs) {
+      String host = host(fs.substring("hdfs://".length()));
+      servers.addHdfs(site.getOrDefault("dfs.namenode.http-address", host + ":" + NAMENODE_PORT));
+    }
     String yarn = site.getOrDefault("yarn.resourcemanager.webapp.address",
         manager == null ? null : manager + ":" + RESOURCEMANAGER_PORT);
     if (yarn != null) {

@@ -74,6 +74,49 @@ class StorageFoldersTest {
   }
 
   @Test
+  void modesWithoutHdfsHaveASharedFolderAndYarn() throws IOException {
+    for (String mode : new String[] {"lustre-local", "lustre-only"}) {
+      refused(new ClusterSpec().mode(mode), "--mode " + mode + " needs a folder");
+      refused(new ClusterSpec().mode(mode).shared(folder).ram(ram), "--ram is for a storage mode");
+      refused(new ClusterSpec().mode(mode).shared(folder).ssd(ram), "--ssd is for a storage mode");
+      refused(new ClusterSpec().mode(mode).shared(folder).yarn(false), "leaves nothing to start");
+      ClusterSpec spec = new ClusterSpec().mode(mode).shared(folder).secondary(true);
+      StorageFolders.check(spec);
+      assertThat(spec.daemons()).extracting(DaemonId::kind).containsOnly(DaemonKind.RESOURCEMANAGER,
+          DaemonKind.NODEMANAGER, DaemonKind.HISTORYSERVER);
+      StorageFolders folders = new StorageFolders(spec, "id");
+      folders.makeAnew();
+      assertThat(folder.resolve("howdah-id")).isEmptyDirectory();
+      folders.delete();
+      assertThat(folder).isEmptyDirectory();
+      checkSites(spec, folders);
+      Properties record = new Properties();
+      spec.save(record);
+      assertThat(ClusterSpec.load(record).mode("lustre-only").mode()).isEqualTo("lustre-only");
+      assertThatThrownBy(() -> ClusterSpec.load(record).mode("hhh")).hasMessageContaining("made without HDFS");
+      Properties hdfs = new Properties();
+      new ClusterSpec().save(hdfs);
+      assertThatThrownBy(() -> ClusterSpec.load(hdfs).mode(mode)).hasMessageContaining("made with HDFS");
+    }
+  }
+
+  private void checkSites(ClusterSpec spec, StorageFolders folders) {
+    Ports ports = new Ports(Collections.emptyMap());
+    ports.assign(spec.daemons(), Collections.emptyMap());
+    Path own = folder.resolve("a cluster");
+    SiteDefaults defaults = new SiteDefaults(spec, ports, folders, folder, own);
+    boolean local = "lustre-local".equals(spec.mode());
+    DaemonId first = new DaemonId(DaemonKind.NODEMANAGER, 1);
+    assertThat(defaults.of("core-site.xml", null)).containsEntry("fs.defaultFS", "file:///");
+    assertThat(defaults.of("hdfs-site.xml", null)).isEmpty();
+    assertThat(defaults.of("mapred-site.xml", first))
+        .containsEntry("yarn.app.mapreduce.am.staging-dir", folders.shared() + "/staging")
+        .containsEntry("mapred.rdma.shuffle.lustre", local ? "1" : "2");
+    assertThat(defaults.of("yarn-site.xml", first)).containsEntry("yarn.nodemanager.local-dirs",
+        (local ? own.resolve("data") : folders.shared()) + "/nodemanager-1");
+  }
+
+  @Test
   void siteFilesHaveTheMode() {
     ClusterSpec spec = hhh();
     Ports ports = new Ports(Collections.emptyMap());

@@ -99,6 +99,17 @@ public final class Options {
       16 << 10, 8 << 20, "size of the windows in which a reducer fetches map output");
   public static final Option<Integer> SHUFFLE_PACKETS_AHEAD = Option.count("mapred.rdma.shuffle.packets.ahead", 3, 1,
       64, "windows that each fetcher of a reducer has under way");
+  public static final Option<Integer> SHUFFLE_LUSTRE = Option.count("mapred.rdma.shuffle.lustre", 0, 0, 2,
+      "where intermediate data is with MapReduce over Lustre or another shared path: 1: on local disks, 2: on that "
+          + "path, where reducers read it themselves; 0: nothing is known of it");
+  public static final Option<Long> SHUFFLE_LUSTRE_PACKET_SIZE = Option.bytes("mapred.rdma.shuffle.lustre.packet.size",
+      512 << 10, 16 << 10, 8 << 20, "most bytes of a reducer's read of map output over the shared path");
+  public static final Option<Boolean> SHUFFLE_LUSTRE_ADAPTIVE = Option.flag("mapred.rdma.shuffle.lustre.adaptive",
+      true, "a reducer whose reads become slower three times in a row fetches the rest over the engine");
+  public static final Option<Integer> SHUFFLE_LUSTRE_READ_PERCENTAGE = Option.count(
+      "mapred.rdma.shuffle.lustre.read.percentage", 100, 0, 100,
+      "of 100 maps, how many have their output read over the shared path; below 100 that stays so, and the others' is "
+          + "fetched over the engine");
   public static final Option<Boolean> MAP_OUTPUT_SORT = Option.flag("mapred.rdma.map.output.sort", true,
       "maps sort by key prefixes, and write output that fits in memory once");
   public static final Option<Boolean> MAP_OUTPUT_FASTEST = Option.flag("mapred.rdma.local.ssd.used", true,
@@ -130,7 +141,6 @@ public final class Options {
   static {
     ACCEPTED.put("dfs.datanode.rdma.port", "DataNodes take the engine's connections on their ordinary port");
     ACCEPTED.put("dfs.rdma.namenode.list", "NameNodes are found by dfs.nameservices and fs.defaultFS");
-    ACCEPTED.put("mapred.rdma.shuffle.lustre", "intermediate data is where mapreduce.cluster.local.dir says");
     ACCEPTED.put("mapred.rdma.disk.shuffle.enabled", "the shuffle spills to disk as stock Hadoop's does");
   }
 

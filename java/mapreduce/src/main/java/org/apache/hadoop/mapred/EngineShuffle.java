@@ -6,12 +6,15 @@ import io.howdah.upgrade.Traffic;
 import io.howdah.upgrade.Upgrade;
 import io.howdah.upgrade.hadoop.HadoopSettings;
 import io.howdah.upgrade.netty3.NettyGreeter;
+import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
 import java.lang.reflect.Field;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -19,8 +22,6 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
 import org.apache.hadoop.service.Service;
-import org.apache.hadoop.yarn.api.records.ApplicationId;
-import org.apache.hadoop.yarn.server.nodemanager.containermanager.localizer.ContainerLocalizer;
 import org.jboss.netty.channel.Channel;
 import org.jboss.netty.channel.ChannelFuture;
 import org.jboss.netty.channel.ChannelHandlerContext;
@@ -154,11 +155,12 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     String hash = proof(job, request);
     String user = userOf(job);
     List<ShuffleSession.Part> parts = new ArrayList<>(maps.length);
+    String folder = MapOutputPlace.folder(JobID.forName(job), user);
     for (String map : maps) {
       TaskAttemptID.forName(map); // nothing else may become part of a path
-      parts.add(part(baseOf(job, user), map, reduce, user));
+      parts.add(part(folder, map, reduce, user));
     }
-    return new ShuffleServer.Granted(user, hash, parts);
+    return new ShuffleServer.Granted(user, hash, parts, request.locate ? locations(parts, folder, maps) : null);
   }
 
   private static String only(Map<String, List<String>> query, String name) {
@@ -167,13 +169,6 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
       throw new IllegalArgumentException("Required param job, map and reduce");
     }
     return values.get(0);
-  }
-
-  private static String baseOf(String job, String user) {
-    JobID id = JobID.forName(job);
-    ApplicationId application = ApplicationId.newInstance(Long.parseLong(id.getJtIdentifier()), id.getId());
-    return ContainerLocalizer.USERCACHE + "/" + user + "/" + ContainerLocalizer.APPCACHE + "/" + application
-        + "/output/";
   }
 
   /** Users of jobs, after a restart too, are known to a private field of stock's alone. */
@@ -215,6 +210,26 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     MapOutputInfo info = getMapOutputInfo(base + map, map, reduce, user);
     return new ShuffleSession.Part(new File(info.mapOutputFileName.toString()), info.indexRecord.startOffset,
         info.indexRecord.partLength, info.indexRecord.rawLength);
+  }
+
+  /** @return null if none can be told */
+  private static ShuffleWire.Location[] locations(List<ShuffleSession.Part> parts, String folder, String[] maps)
+      throws IOException {
+    ShuffleWire.Location[] locations = new ShuffleWire.Location[maps.length];
+    boolean any = false;
+    for (int i = 0; i < maps.length; i++) {
+      ShuffleSession.Part part = parts.get(i);
+      String root = MapOutputPlace.root(part.file, folder, maps[i]);
+      if (root != null) {
+        BasicFileAttributes now = Files.readAttributes(part.file.toPath(), BasicFileAttributes.class);
+        if (part.length > now.size() - part.start) {
+          throw new EOFException(part.file + " ends at " + now.size() + ", before a part's end");
+        }
+        locations[i] = new ShuffleWire.Location(root, part.start, now.size(), now.lastModifiedTime().toMillis());
+        any = true;
+      }
+    }
+    return any ? locations : null;
   }
 
   /** Sessions of reducers that are open over the engine. */

@@ -62,11 +62,14 @@ final class ShuffleServer implements EventHandler, Closeable {
     final String user;
     final String replyHash;
     final List<ShuffleSession.Part> parts;
+    /** Where the parts are; null if the reducer did not ask. */
+    final ShuffleWire.Location[] locations;
 
-    Granted(String user, String replyHash, List<ShuffleSession.Part> parts) {
+    Granted(String user, String replyHash, List<ShuffleSession.Part> parts, ShuffleWire.Location[] locations) {
       this.user = user;
       this.replyHash = replyHash;
       this.parts = parts;
+      this.locations = locations;
     }
   }
 
@@ -261,6 +264,9 @@ final class ShuffleServer implements EventHandler, Closeable {
         bytes += (int) parts[i];
       }
     }
+    if (granted.locations != null && locate(session, granted, parts, raw)) {
+      return;
+    }
     int head = ShuffleWire.Answer.sizeOf(granted.replyHash, count);
     try (RegisteredBuffer answer = engine.allocate(head + bytes)) {
       ByteBuffer to = answer.buffer();
@@ -279,6 +285,18 @@ final class ShuffleServer implements EventHandler, Closeable {
       session.traffic().call(parts[i]);
     }
     source.served(inlined, bytes, true);
+  }
+
+  /** Says where the parts are. @return false if the answer would be too long */
+  private static boolean locate(ShuffleSession session, Granted granted, long[] parts, long[] raw) throws IOException {
+    ByteBuffer answer = ShuffleWire.Answer.located(granted.replyHash, session.id(), parts, raw, granted.locations);
+    if (answer == null) {
+      return false;
+    }
+    if (!session.stream().send(answer)) {
+      throw new IOException("no room for an answer");
+    }
+    return true;
   }
 
   // Fetches.

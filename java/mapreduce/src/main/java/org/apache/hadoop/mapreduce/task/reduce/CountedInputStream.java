@@ -4,18 +4,23 @@ import io.howdah.upgrade.Traffic;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.util.function.LongSupplier;
 
-/** Counts what is read of a shuffle connection. */
+/** Counts what is read of a shuffle connection, but for what came another way. */
 final class CountedInputStream extends FilterInputStream {
   private final Traffic traffic;
+  private final LongSupplier others;
+  private long all;
   private long count;
 
-  CountedInputStream(InputStream in, Traffic traffic) {
+  /** @param others how many of the bytes that were read so far did not come over the connection */
+  CountedInputStream(InputStream in, Traffic traffic, LongSupplier others) {
     super(in);
     this.traffic = traffic;
+    this.others = others;
   }
 
-  /** Bytes that were read. */
+  /** Bytes that came over the connection. */
   long count() {
     return count;
   }
@@ -35,7 +40,9 @@ final class CountedInputStream extends FilterInputStream {
   }
 
   private void add(int bytes) {
-    count += bytes;
-    traffic.bytes(bytes);
+    all += bytes;
+    long now = all - others.getAsLong();
+    traffic.bytes(now - count);
+    count = now;
   }
 }

@@ -16,6 +16,7 @@ import java.io.InterruptedIOException;
 import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
+import java.util.BitSet;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.mapred.ShuffleWire;
 
@@ -39,6 +40,8 @@ final class PartWindows implements Closeable {
   private final int timeoutMillis;
   private final EventQueue events;
   private final ArrayDeque<Window> windows = new ArrayDeque<>();
+  /** Maps whose parts are not fetched. */
+  private final BitSet others = new BitSet();
   private int nextMap;
   private long nextOffset;
   private volatile boolean closed;
@@ -93,6 +96,11 @@ final class PartWindows implements Closeable {
     this.windowBytes = windowBytes;
     this.ahead = ahead;
     this.timeoutMillis = timeoutMillis;
+  }
+
+  /** Leaves out the part of a map, before the first read. */
+  void leaveOut(int map) {
+    others.set(map);
   }
 
   /** Reads bytes of a part. Parts are read in order, each to its end. */
@@ -162,7 +170,7 @@ final class PartWindows implements Closeable {
 
   /** Adds the next window. @return false after the last */
   private boolean next() {
-    while (nextMap < parts.length && nextOffset == parts[nextMap]) {
+    while (nextMap < parts.length && (others.get(nextMap) || nextOffset == parts[nextMap])) {
       nextMap++;
       nextOffset = 0;
     }

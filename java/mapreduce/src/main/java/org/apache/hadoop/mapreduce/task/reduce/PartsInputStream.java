@@ -6,24 +6,35 @@ import java.nio.ByteBuffer;
 import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.mapred.ShuffleWire;
 
-/** What stock's server would have sent for a request: for each map a ShuffleHeader and its part. */
+/**
+ * What stock's server would have sent for a request: for each map a ShuffleHeader and its part, which came with the
+ * answer, is read from the map's file, or is fetched.
+ */
 final class PartsInputStream extends InputStream {
   private final String[] maps;
   private final int reduce;
   private final ShuffleWire.Answer answer;
   private final PartWindows windows;
+  private final SharedParts shared;
   private final Runnable onClose;
   private ByteBuffer header = ByteBuffer.allocate(0);
   private int map = -1;
   private long left;
   private boolean closed;
 
-  /** @param onClose called once, by the first close */
-  PartsInputStream(String[] maps, int reduce, ShuffleWire.Answer answer, PartWindows windows, Runnable onClose) {
+  /**
+   * Parts of an answer.
+   *
+   * @param shared parts that are read from files; null for none
+   * @param onClose called once, by the first close
+   */
+  PartsInputStream(String[] maps, int reduce, ShuffleWire.Answer answer, PartWindows windows, SharedParts shared,
+      Runnable onClose) {
     this.maps = maps;
     this.reduce = reduce;
     this.answer = answer;
     this.windows = windows;
+    this.shared = shared;
     this.onClose = onClose;
   }
 
@@ -55,6 +66,8 @@ final class PartsInputStream extends InputStream {
     int count = (int) Math.min(length, left);
     if (map < answer.inlined) {
       answer.inline.get(to, offset, count);
+    } else if (shared != null && shared.has(map)) {
+      count = shared.read(map, answer.parts[map] - left, to, offset, count);
     } else {
       count = windows.read(to, offset, count);
     }

@@ -7,8 +7,10 @@ import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
 
 /** Stock's Fetcher, whose connections go over the engine where the NodeManager takes them there. */
 final class RdmaFetcher<K, V> extends Fetcher<K, V> {
-  /** Group of the job's counters of shuffled bytes by transport, BYTES_SHM and the like. */
+  /** Group of the job's counters of shuffled bytes by transport, BYTES_SHM and the like, and by {@link #SHARED}. */
   static final String COUNTERS = "Howdah Shuffle";
+  /** Bytes that the reducer read from maps' files over a shared path. */
+  static final String SHARED = "BYTES_SHARED_PATH";
 
   /** Makes the connection to a URL. */
   interface Connections {
@@ -45,6 +47,9 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
   private synchronized void finish() {
     if (ours != null) {
       reporter.incrCounter(COUNTERS, "BYTES_" + ours.transport().toUpperCase(Locale.ROOT), ours.bytes());
+      if (ours.sharedBytes() > 0) {
+        reporter.incrCounter(COUNTERS, SHARED, ours.sharedBytes());
+      }
       ours.release();
       ours = null;
     }

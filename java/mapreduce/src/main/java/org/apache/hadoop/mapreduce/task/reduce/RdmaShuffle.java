@@ -15,6 +15,7 @@ import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
 import org.apache.hadoop.mapred.TaskStatus;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.security.UserGroupInformation;
 
 /**
  * The reducer's shuffle, which takes map output over the engine from NodeManagers that have it, and over HTTP from
@@ -31,6 +32,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   /** Stock's, where the engine is off, the shuffle is encrypted, or the maps' output is this process's own. */
   private Shuffle<K, V> stock;
   private Upgrade upgrade;
+  private SharedReads reads;
   private Context<K, V> context;
   private JobConf conf;
   private ShuffleSchedulerImpl<K, V> scheduler;
@@ -56,6 +58,8 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     try {
       upgrade = Upgrade.of(Component.SHUFFLE, new HadoopSettings(conf));
       boolean encrypted = conf.getBoolean(MRConfig.SHUFFLE_SSL_ENABLED_KEY, MRConfig.SHUFFLE_SSL_ENABLED_DEFAULT);
+      reads = SharedReads.of(upgrade, given.getReduceId(),
+          UserGroupInformation.getCurrentUser().getUserName()); // whose folders NodeManagers have
       if (encrypted || given.getLocalMapFiles() != null || !upgrade.isUsable()) {
         initStock(encrypted);
         return;
@@ -76,6 +80,11 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     if (encrypted && upgrade.isRequired()) {
       throw new IOException("MapReduce's shuffle has to go over the engine (" + upgrade.origin()
           + "), which does not encrypt (" + MRConfig.SHUFFLE_SSL_ENABLED_KEY + ")");
+    }
+    if (reads != null && context.getLocalMapFiles() == null) {
+      upgrade.component().log().info("Map output is fetched over HTTP, and not read over the shared path ({}={}): {}",
+          Options.SHUFFLE_LUSTRE.key(), SharedReads.ON_SHARED_PATH,
+          encrypted ? MRConfig.SHUFFLE_SSL_ENABLED_KEY + " is on" : "NodeManagers are asked over the engine alone");
     }
     stock = new Shuffle<>();
     stock.init(context);
@@ -112,7 +121,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     List<Fetcher<K, V>> fetchers = new ArrayList<>();
     for (int i = conf.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS); i > 0; i--) {
       Fetcher<K, V> fetcher = new RdmaFetcher<>(context, scheduler, merger, metrics, this,
-          url -> new RdmaShuffleConnection(url, upgrade, windowBytes, ahead));
+          url -> new RdmaShuffleConnection(url, upgrade, windowBytes, ahead, reads));
       fetcher.start();
       fetchers.add(fetcher);
     }

@@ -32,21 +32,25 @@ final class RdmaShuffleConnection extends HttpURLConnection {
   private final Upgrade upgrade;
   private final int windowBytes;
   private final int ahead;
+  private final SharedReads reads;
   /** What stands in for this one after a fallback. */
   private volatile HttpURLConnection plain;
   private volatile EngineStream stream;
   private volatile PartWindows windows;
+  private volatile SharedParts shared;
   private volatile boolean disconnected;
   private Link link;
   private ShuffleWire.Answer answer;
   private CountedInputStream input;
   private String transport = Traffic.SOCKET;
 
-  RdmaShuffleConnection(URL url, Upgrade upgrade, int windowBytes, int ahead) {
+  /** @param reads for outputs that are read from their files; null if none are */
+  RdmaShuffleConnection(URL url, Upgrade upgrade, int windowBytes, int ahead, SharedReads reads) {
     super(url);
     this.upgrade = upgrade;
     this.windowBytes = windowBytes;
     this.ahead = ahead;
+    this.reads = reads;
   }
 
   // Connecting.
@@ -120,8 +124,8 @@ final class RdmaShuffleConnection extends HttpURLConnection {
       throw new IOException("the connection was closed");
     }
     stream.interruptible(false).writeTimeout(getReadTimeout());
-    stream.send(new ShuffleWire.Request(url.getFile(), getRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH))
-        .encode());
+    stream.send(new ShuffleWire.Request(url.getFile(), getRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH),
+        reads != null && reads.areWanted()).encode());
     int maps = maps().length;
     RegisteredBuffer message = await();
     try {
@@ -208,10 +212,23 @@ final class RdmaShuffleConnection extends HttpURLConnection {
     if (input == null) {
       Traffic traffic = Traffic.of("shuffle.read", transport());
       traffic.call(0);
-      input = new CountedInputStream(plain != null ? plain.getInputStream() : new PartsInputStream(maps(),
-          Integer.parseInt(parameter("reduce")), answer, windows, this::release), traffic);
+      input = new CountedInputStream(plain != null ? plain.getInputStream() : parts(), traffic, this::sharedBytes);
     }
     return input;
+  }
+
+  /** Called when the answer's proof has been checked: before that, no file is looked for. */
+  private InputStream parts() {
+    String[] maps = maps();
+    if (reads != null && answer.locations.length > 0) {
+      shared = new SharedParts(reads, maps, answer);
+      for (int i = 0; i < maps.length; i++) {
+        if (shared.has(i)) {
+          windows.leaveOut(i);
+        }
+      }
+    }
+    return new PartsInputStream(maps, Integer.parseInt(parameter("reduce")), answer, windows, shared, this::release);
   }
 
   /** Transport that the connection goes over, {@link Traffic#SOCKET} for a socket. */
@@ -219,9 +236,14 @@ final class RdmaShuffleConnection extends HttpURLConnection {
     return plain != null ? Traffic.SOCKET : transport;
   }
 
-  /** Bytes that were read. */
+  /** Bytes that came over the transport. */
   long bytes() {
     return input == null ? 0 : input.count();
+  }
+
+  /** Bytes that were read from maps' files. */
+  long sharedBytes() {
+    return shared == null ? 0 : shared.count();
   }
 
   // The end.
@@ -231,6 +253,9 @@ final class RdmaShuffleConnection extends HttpURLConnection {
     if (windows != null) {
       windows.close();
       windows = null;
+    }
+    if (shared != null) {
+      shared.close();
     }
     try {
       if (stream != null) {
@@ -256,6 +281,10 @@ final class RdmaShuffleConnection extends HttpURLConnection {
     PartWindows reading = windows;
     if (reading != null) {
       reading.wake();
+    }
+    SharedParts files = shared;
+    if (files != null) {
+      files.close();
     }
     EngineStream asking = stream;
     if (asking != null) {

@@ -74,7 +74,7 @@ class RdmaShuffleConnectionTest {
   }
 
   private RdmaShuffleConnection ours(URL url) throws IOException {
-    RdmaShuffleConnection connection = new RdmaShuffleConnection(url, upgrade, WINDOW, 3);
+    RdmaShuffleConnection connection = new RdmaShuffleConnection(url, upgrade, WINDOW, 3, null);
     prepare(connection, node.secret());
     return connection;
   }
@@ -176,7 +176,7 @@ class RdmaShuffleConnectionTest {
     node.write(0, 10, 10, 10);
     URL url = node.url(0, ShuffleNode.map(0));
     SecretKey wrong = JobTokenSecretManager.createSecretKey("wrong".getBytes());
-    HttpURLConnection connection = prepare(new RdmaShuffleConnection(url, upgrade, WINDOW, 3), wrong);
+    HttpURLConnection connection = prepare(new RdmaShuffleConnection(url, upgrade, WINDOW, 3, null), wrong);
     assertThat(connection.getResponseCode()).isEqualTo(401);
     assertThatThrownBy(connection::getInputStream).isInstanceOf(IOException.class);
     assertThat(prepare((HttpURLConnection) url.openConnection(), wrong).getResponseCode()).isEqualTo(401);
