@@ -110,10 +110,11 @@ class SharedSpaceTest extends SharedHdfs {
   }
 
   @Test
-  void whatHasNoWholeCopyIsBeingDeletedOrHasChangedStays() throws Exception {
+  void whatHasNoWholeCopyIsBeingDeletedOrHasChangedStaysAndWhatIsHotComesToRam() throws Exception {
     startWithoutRam(AT_ONCE);
     whatHasNoWholeCopy();
     whatIsBeingDeletedOrHasChanged();
+    hotCopiesComeToRamAndNoJournalIsOnTheSharedPath();
   }
 
   private void whatHasNoWholeCopy() throws Exception {
@@ -146,10 +147,8 @@ class SharedSpaceTest extends SharedHdfs {
     assertThat(hdfs.read(path)).hasSize(MB / 2 + 1);
   }
 
-  @Test
-  void hotCopiesComeToRamAndNoJournalIsOnTheSharedPath() throws Exception {
-    startWithoutRam(AT_ONCE);
-    Path path = hdfs.write("/file", MB / 2, 1);
+  private void hotCopiesComeToRamAndNoJournalIsOnTheSharedPath() throws Exception {
+    Path path = hdfs.write("/hot", MB / 2, 1);
     awaitReplicas(path, 1, 2);
     TierDataset owner = leftToItsCopy(path);
     owner.volumes(RAM_DISK).get(0).setCapacityForTesting(-1);
