@@ -17,12 +17,16 @@ import org.apache.hadoop.util.Time;
  */
 final class LocalSpace {
   private final SharedDataset dataset;
-  private final SharedSettings settings;
+  private volatile SharedSettings settings;
   private boolean isFailing;
 
   LocalSpace(SharedDataset dataset, SharedSettings settings) {
     this.dataset = dataset;
     this.settings = settings;
+  }
+
+  void useForTesting(SharedSettings other) {
+    settings = other;
   }
 
   /** Looks once at each folder. */

@@ -43,7 +43,7 @@ final class SharedCopies {
   private static final long STOP_MS = 10_000;
 
   private final SharedDataset dataset;
-  private final SharedSettings settings;
+  private volatile SharedSettings settings;
   private final String uuid;
   private final SharedWait writers;
   private final ExecutorService cleaner = Executors.newSingleThreadExecutor(daemons("SharedCopies cleaner"));
@@ -91,6 +91,12 @@ final class SharedCopies {
       thread.setDaemon(true);
       return thread;
     };
+  }
+
+  /** Has writers and the local space go by other settings; time limits and intervals stay. */
+  void useForTesting(SharedSettings other) {
+    settings = other;
+    space.useForTesting(other);
   }
 
   void start() {

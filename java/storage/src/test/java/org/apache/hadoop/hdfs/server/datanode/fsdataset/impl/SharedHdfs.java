@@ -3,35 +3,73 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 import static org.apache.hadoop.fs.StorageType.DISK;
 import static org.apache.hadoop.fs.StorageType.RAM_DISK;
 
+import io.howdah.storage.shared.SharedSettings;
 import java.io.File;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.Callable;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.extension.BeforeEachCallback;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
 
 /** A whole HDFS of four DataNodes in the mode HHH-L: one local replica, and its copy on a path that all have. */
+@ExtendWith(SharedHdfs.Root.class)
 abstract class SharedHdfs {
   static final int NODES = 4;
 
   Path shared;
   TierCluster hdfs;
 
-  void start(String... settings) throws IOException {
+  /** DataNodes of the common cluster that a test has ended. */
+  private final List<DataNodeProperties> ended = new ArrayList<>();
+  private Common common;
+
+  /** A cluster, and the path that its DataNodes have. */
+  private static final class Common implements ExtensionContext.Store.CloseableResource {
+    private final Path shared = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-shared-test-");
+    private final TierCluster hdfs;
+
+    private Common(String... settings) throws IOException {
+      hdfs = new TierCluster(conf(shared, settings), NODES, RAM_DISK, DISK);
+    }
+
+    @Override
+    public void close() {
+      hdfs.close();
+      FileUtil.fullyDelete(shared.toFile());
+    }
+  }
+
+  /** Gives each test what the run of all tests keeps. */
+  static final class Root implements BeforeEachCallback {
+    private static final AtomicReference<ExtensionContext.Store> STORE = new AtomicReference<>();
+
+    @Override
+    public void beforeEach(ExtensionContext context) {
+      STORE.set(context.getRoot().getStore(ExtensionContext.Namespace.create(SharedHdfs.class)));
+    }
+  }
+
+  static Configuration conf(Path shared, String... settings) {
     Configuration conf = TierCluster.mode("Lustre");
     conf.set("dfs.replication", "1");
     conf.set("dfs.rdma.lustre.path", shared.toString());
@@ -41,20 +79,73 @@ abstract class SharedHdfs {
     for (String setting : settings) {
       conf.set(setting.split("=")[0], setting.split("=")[1]);
     }
-    hdfs = new TierCluster(conf, NODES, RAM_DISK, DISK);
+    return conf;
   }
 
-  @BeforeEach
-  void makeThePath() throws IOException {
-    shared = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-shared-test-");
+  /** Begins with the cluster that all tests have in common, empty; settings are those that writers go by. */
+  void begin(String... settings) throws Exception {
+    common = Root.STORE.get().getOrComputeIfAbsent(Common.class, key -> {
+      try {
+        return new Common();
+      } catch (IOException e) {
+        throw new UncheckedIOException(e);
+      }
+    }, Common.class);
+    shared = common.shared;
+    hdfs = common.hdfs;
+    use(settings);
+  }
+
+  /** Starts a cluster for one test, which may leave it as it is. */
+  void start(String... settings) throws IOException {
+    Common own = new Common(settings);
+    shared = own.shared;
+    hdfs = own.hdfs;
+  }
+
+  /** Has DataNodes that are there now go by other settings. */
+  void use(String... settings) throws IOException {
+    SharedSettings all = SharedSettings.of(conf(shared, settings));
+    hdfs.datasets().forEach(dataset -> dataset.shared().useForTesting(all));
+  }
+
+  /** Ends a DataNode, which comes back when the test ends, or when it says so. */
+  DataNodeProperties end(int dataNode) {
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(dataNode);
+    ended.add(stopped);
+    return stopped;
+  }
+
+  void comeBack(DataNodeProperties stopped) throws IOException {
+    ended.remove(stopped);
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
   }
 
   @AfterEach
-  void stop() {
-    if (hdfs != null) {
+  void stop() throws Exception {
+    if (common != null) {
+      empty();
+    } else if (hdfs != null) {
       hdfs.close();
+      FileUtil.fullyDelete(shared.toFile());
     }
-    FileUtil.fullyDelete(shared.toFile());
+  }
+
+  private void empty() throws Exception {
+    for (DataNodeProperties stopped : new ArrayList<>(ended)) {
+      comeBack(stopped);
+    }
+    use();
+    for (FileStatus file : hdfs.fs.listStatus(new org.apache.hadoop.fs.Path("/"))) {
+      hdfs.fs.delete(file.getPath(), true);
+    }
+    TierCluster.awaitThat(() -> {
+      rounds();
+      return sharedFiles().isEmpty()
+          && hdfs.datasets().stream().allMatch(dataset -> dataset.volumeMap.size(hdfs.pool()) == 0);
+    }, this::sharedFiles);
+    hdfs.emptied();
   }
 
   /** All DataNodes look at the shared path; twice, since the first look may be before another one's first sign. */

@@ -30,14 +30,14 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void aFileOutlivesItsDataNode() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path path = hdfs.write("/file", MB + 1000, 1);
     assertThat(sharedFiles()).as("two blocks and their meta files").hasSize(4);
     assertThat(hdfs.types(path).get(0)).containsExactly(RAM_DISK);
     awaitReplicas(path, 1, 2);
     int owner = owner(path);
     DatanodeID id = hdfs.cluster.getDataNodes().get(owner).getDatanodeId();
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner);
+    DataNodeProperties stopped = end(owner);
     hdfs.assertHolds(path, MB + 1000); // the NameNode does not know yet
     hdfs.cluster.setDataNodeDead(id);
     TierCluster.awaitThat(() -> {
@@ -45,15 +45,14 @@ class SharedHdfsTest extends SharedHdfs {
       return replicas(path).liveReplicas() == 1;
     }, () -> replicas(path).liveReplicas());
     hdfs.assertHolds(path, MB + 1000);
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
+    comeBack(stopped);
     awaitReplicas(path, 1, 2);
     hdfs.assertHolds(path, MB + 1000);
   }
 
   @Test
   void whatIsDeletedIsGoneEverywhere() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path path = hdfs.write("/file", MB, 1);
     awaitReplicas(path, 1, 2);
     long id = hdfs.blocks(path).get(0).getBlock().getBlockId();
@@ -69,15 +68,14 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void aReplicaWhoseLocalFilesAreLostIsServedFromItsCopyAndComesBackToBeAppendedTo() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path path = hdfs.write("/file", MB / 2, 1);
     awaitReplicas(path, 1, 2);
     int owner = owner(path);
     File ram = new File(hdfs.dataset(owner).volumes(RAM_DISK).get(0).getBasePath());
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner);
+    DataNodeProperties stopped = end(owner);
     FileUtil.fullyDeleteContents(ram);
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
+    comeBack(stopped);
     awaitReplicas(path, 1, 2);
     assertThat(types(path)).contains(ARCHIVE);
     hdfs.assertHolds(path, MB / 2);
@@ -96,7 +94,7 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void appendsAndTruncatesGoToTheOwnerAlone() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
     awaitReplicas(path, 1, 2);
     for (int i = 0; i < 3; i++) {
@@ -108,9 +106,7 @@ class SharedHdfsTest extends SharedHdfs {
     }
     assertThat(hdfs.read(path)).hasSize(1003).endsWith(0, 1, 2);
     assertThat(sharedFiles()).as("the last one's only").hasSize(2);
-    if (!hdfs.fs.truncate(path, 500)) {
-      TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> "not truncated");
-    }
+    hdfs.truncate(path, 500);
     awaitReplicas(path, 1, 2);
     assertThat(hdfs.read(path)).hasSize(500);
     assertThat(sharedFiles()).hasSize(2);
@@ -119,7 +115,7 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void inSafeModeEachBlockIsSafeOnceAndWithoutItsOwnerToo() throws Exception {
-    start();
+    begin();
     List<org.apache.hadoop.fs.Path> paths = new ArrayList<>();
     for (int i = 0; i < 8; i++) {
       paths.add(hdfs.write("/file" + i, 1000, 1));
@@ -127,7 +123,7 @@ class SharedHdfsTest extends SharedHdfs {
     for (org.apache.hadoop.fs.Path path : paths) {
       awaitReplicas(path, 1, 2);
     }
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner(paths.get(0)));
+    DataNodeProperties stopped = end(owner(paths.get(0)));
     hdfs.cluster.getConfiguration(0).set("dfs.namenode.safemode.extension", "3600000");
     hdfs.cluster.restartNameNode(0, false);
     TierCluster.awaitThat(() -> {
@@ -135,13 +131,13 @@ class SharedHdfsTest extends SharedHdfs {
       Matcher safe = SAFE.matcher(hdfs.cluster.getNamesystem().getSafemode());
       return safe.find() && safe.group(1).equals("8") && safe.group(2).equals("8");
     }, () -> hdfs.cluster.getNamesystem().getSafemode());
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
+    comeBack(stopped);
     hdfs.cluster.triggerBlockReports();
     Matcher safe = SAFE.matcher(hdfs.cluster.getNamesystem().getSafemode());
     assertThat(safe.find()).isTrue();
     assertThat(safe.group(1)).isEqualTo("8");
     hdfs.fs.setSafeMode(SafeModeAction.SAFEMODE_LEAVE);
+    hdfs.cluster.getConfiguration(0).set("dfs.namenode.safemode.extension", "0");
     for (org.apache.hadoop.fs.Path path : paths) {
       hdfs.assertHolds(path, 1000);
     }
@@ -149,7 +145,7 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void withoutTheSharedPathWritesFailAndEverythingElseGoesOn() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path before = hdfs.write("/before", MB, 1);
     awaitReplicas(before, 1, 2);
     Path pool = shared.resolve(hdfs.pool());
@@ -167,7 +163,7 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void writesMayGoOnWithoutTheSharedPathAndAreCopiedLater() throws Exception {
-    start("dfs.rdma.lustre.on.failure=local");
+    begin("dfs.rdma.lustre.on.failure=local");
     hdfs.write("/before", 1000, 1);
     Path pool = shared.resolve(hdfs.pool());
     Path aside = shared.resolve("aside");
@@ -181,13 +177,13 @@ class SharedHdfsTest extends SharedHdfs {
     copies.round();
     assertThat(copies.unprotected(hdfs.pool())).isEmpty();
     awaitReplicas(during, 1, 2);
-    hdfs.cluster.stopDataNode(owner(during));
+    end(owner(during));
     hdfs.assertHolds(during, MB);
   }
 
   @Test
   void copiesMayBeMadeBehind() throws Exception {
-    start("dfs.rdma.lustre.sync=async");
+    begin("dfs.rdma.lustre.sync=async");
     org.apache.hadoop.fs.Path path = hdfs.write("/file", MB + 1000, 1);
     TierCluster.awaitThat(() -> unprotected() == 0, this::unprotected); // without a round
     assertThat(sharedFiles()).hasSize(4);
@@ -201,7 +197,7 @@ class SharedHdfsTest extends SharedHdfs {
     awaitReplicas(during, 1, 2);
     assertThat(unprotected()).isZero();
     assertThat(sharedFiles()).hasSize(6);
-    hdfs.cluster.stopDataNode(owner(during));
+    end(owner(during));
     hdfs.assertHolds(during, 1000);
   }
 
@@ -211,24 +207,23 @@ class SharedHdfsTest extends SharedHdfs {
 
   @Test
   void aCopyThatCannotBeOpenedForAWhileIsNotDeleted() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
     awaitReplicas(path, 1, 2);
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner(path));
+    DataNodeProperties stopped = end(owner(path));
     Path pool = shared.resolve(hdfs.pool());
     Path aside = shared.resolve("aside");
     Files.move(pool, aside);
     assertThatThrownBy(() -> hdfs.read(path)).isInstanceOf(IOException.class);
     Files.move(aside, pool);
     hdfs.assertHolds(path, 1000);
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
+    comeBack(stopped);
     awaitReplicas(path, 1, 2);
   }
 
   @Test
   void theScanOfFoldersAndAFolderThatFailsLeaveCopiesAlone() throws Exception {
-    start();
+    begin();
     org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
     awaitReplicas(path, 1, 2);
     for (int i = 0; i < NODES; i++) {

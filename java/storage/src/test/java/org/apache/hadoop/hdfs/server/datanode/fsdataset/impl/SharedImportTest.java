@@ -19,7 +19,7 @@ class SharedImportTest extends SharedHdfs {
 
   @Test
   void whatIsOnTheSharedPathOnlyComesBack() throws Exception {
-    start("dfs.rdma.lustre.local.percentage=0.000001", "dfs.rdma.lustre.local.low.percentage=0.000001");
+    begin("dfs.rdma.lustre.local.percentage=0.000001", "dfs.rdma.lustre.local.low.percentage=0.000001");
     hdfs.setCapacity(RAM_DISK, 0);
     Path path = hdfs.write("/file", MB, 1);
     awaitReplicas(path, 1, 2);
@@ -30,7 +30,7 @@ class SharedImportTest extends SharedHdfs {
     }
     Configuration conf = new Configuration(owner.datanode.getConf());
     assertThatThrownBy(() -> StorageRuns.importing(conf)).hasMessageContaining("is used by a DataNode: stop it first");
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner.datanode.getDatanodeId().getXferAddr());
+    DataNodeProperties stopped = end(hdfs.datasets().indexOf(owner));
     java.nio.file.Path pool = shared.resolve(hdfs.pool());
     String name = "blk_" + id(path);
     java.nio.file.Path copy = Files.walk(pool).filter(file -> file.endsWith(name)).findAny().get();
@@ -40,9 +40,8 @@ class SharedImportTest extends SharedHdfs {
     Files.move(aside, copy);
     assertThat(StorageRuns.importing(conf)).contains("1 blocks copied").contains("0 could not be copied");
     assertThat(StorageRuns.importing(conf)).contains("0 blocks copied").contains("0 could not be copied");
-    FileUtil.fullyDelete(pool.toFile());
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
+    FileUtil.fullyDelete(pool.resolve(owner.datanode.getDatanodeUuid()).toFile());
+    comeBack(stopped);
     TierCluster.awaitThat(() -> {
       hdfs.cluster.triggerBlockReports();
       return types(path).contains(DISK);

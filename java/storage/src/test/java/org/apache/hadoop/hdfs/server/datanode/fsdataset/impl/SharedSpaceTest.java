@@ -28,7 +28,7 @@ class SharedSpaceTest extends SharedHdfs {
 
   /** Blocks go to disk. */
   private void startWithoutRam(String... settings) throws Exception {
-    start(settings);
+    begin(settings);
     hdfs.setCapacity(RAM_DISK, 0);
   }
 
@@ -38,8 +38,7 @@ class SharedSpaceTest extends SharedHdfs {
 
   @Test
   void theColdestLeaveADiskThatIsFilled() throws Exception {
-    startWithoutRam("dfs.rdma.lustre.local.percentage=0.25", "dfs.rdma.lustre.local.low.percentage=0.15",
-        "dfs.rdma.promotion.reads=0");
+    startWithoutRam("dfs.rdma.lustre.local.percentage=0.25", "dfs.rdma.lustre.local.low.percentage=0.15");
     hdfs.setCapacity(DISK, 10 * MB);
     List<Path> paths = new ArrayList<>();
     for (int i = 0; i < 12; i++) { // three or more on one of four DataNodes
@@ -94,9 +93,8 @@ class SharedSpaceTest extends SharedHdfs {
     assertThat(leftToItsCopy(path)).isSameAs(owner);
     assertThat(hdfs.read(path)).hasSize(MB / 2 + 1000).endsWith(TierCluster.bytes(1000, 1));
     owner.mover().round(); // writes the journal
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(owner.datanode.getDatanodeId().getXferAddr());
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
+    DataNodeProperties stopped = end(hdfs.datasets().indexOf(owner));
+    comeBack(stopped);
     TierCluster.awaitThat(() -> leftToItsCopy(path) != null, () -> types(path)); // before any look at the path
     List<BlockEvent> events = leftToItsCopy(path).journal().of(id(path));
     assertThat(events.get(events.size() - 1).toString()).contains("DISK\tARCHIVE\tcold");

@@ -25,6 +25,7 @@ import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
@@ -224,8 +225,11 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     return names;
   }
 
-  /** The NameNode hears now what DataNodes have to tell. */
+  /** The NameNode looks now at what is to be done, tells DataNodes, and hears what they have to tell. */
   void report() throws IOException {
+    if (!cluster.getNamesystem().isInSafeMode()) {
+      BlockManagerTestUtil.computeAllPendingWork(cluster.getNamesystem().getBlockManager());
+    }
     for (DataNode node : cluster.getDataNodes()) {
       DataNodeTestUtils.triggerHeartbeat(node);
       DataNodeTestUtils.triggerDeletionReport(node);
@@ -285,7 +289,23 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
 
   /** Waits until each block of a file has replicas of these types. */
   void await(Path path, StorageType... types) throws Exception {
-    awaitThat(() -> types(path).stream().allMatch(Arrays.asList(types)::equals), () -> types(path));
+    awaitThat(() -> {
+      if (types(path).stream().allMatch(Arrays.asList(types)::equals)) {
+        return true;
+      }
+      report();
+      return false;
+    }, () -> types(path));
+  }
+
+  /** Cuts a file, and waits until that is done. */
+  void truncate(Path path, long length) throws Exception {
+    if (!fs.truncate(path, length)) {
+      awaitThat(() -> {
+        report();
+        return fs.isFileClosed(path);
+      }, () -> path);
+    }
   }
 
   static void awaitThat(Callable<Boolean> condition, Callable<?> state) throws Exception {

@@ -25,14 +25,18 @@ import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeManager;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
+import org.junit.jupiter.api.extension.ExtendWith;
 
 /** What administrators do to a cluster in the mode HHH, and what is still there then. */
+@ExtendWith(TierCluster.Shared.class)
 class TierLifeTest {
   private static final int MB = 1 << 20;
   private static final Pattern SAFE = Pattern.compile("reported blocks (\\d+) .*total blocks (\\d+)");
@@ -53,7 +57,7 @@ class TierLifeTest {
       hdfs = cluster;
       assertThat(hdfs.store(0).getClass()).isEqualTo(FsDatasetImpl.class);
       List<Path> files = new ArrayList<>();
-      for (int i = 0; i < 6; i++) {
+      for (int i = 0; i < 3; i++) {
         files.add(hdfs.write("/file" + i, MB, 3));
       }
       for (Path path : files) {
@@ -133,11 +137,30 @@ class TierLifeTest {
   }
 
   @Test
-  void decommissionBalancerAndMoverKeepWhatIsPromised() throws Exception {
-    Configuration conf = TierCluster.hhh();
+  void theReplicasOfADecommissionedDataNodeGetSubstitutes(TierCluster shared) throws Exception {
+    hdfs = shared;
+    List<Path> files = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      files.add(hdfs.write("/file" + i, MB, 2));
+    }
+    awaitPromise(files, null);
+    decommission(excludedIn(hdfs.cluster.getConfiguration(0)), hdfs.holder(files.get(0), RAM_DISK), files);
+  }
+
+  /** The file that names the hosts to be decommissioned, which has none. */
+  private static File excludedIn(Configuration conf) throws IOException {
     File excluded = File.createTempFile("howdah-storage-test-", ".hosts");
     excluded.deleteOnExit();
     conf.set("dfs.hosts.exclude", excluded.toString());
+    return excluded;
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
+      disabledReason = "takes a minute: make unit-slow")
+  void decommissionBalancerAndMoverKeepWhatIsPromised() throws Exception {
+    Configuration conf = TierCluster.hhh();
+    File excluded = excludedIn(conf);
     conf.setInt("dfs.replication", 2);
     conf.setLong("dfs.balancer.getBlocks.min-block-size", 1);
     try (TierCluster cluster = new TierCluster(conf, 4, TierCluster.THREE)) {
@@ -203,7 +226,11 @@ class TierLifeTest {
     DatanodeInfo node = nodes.getDatanode(dataset.datanode.getDatanodeId());
     Files.write(excluded.toPath(), node.getXferAddr().getBytes(StandardCharsets.UTF_8));
     nodes.refreshNodes(hdfs.cluster.getConfiguration(0));
-    TierCluster.awaitThat(node::isDecommissioned, () -> node);
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      BlockManagerTestUtil.recheckDecommissionState(nodes);
+      return node.isDecommissioned();
+    }, () -> node);
     awaitPromise(files, node);
     Files.write(excluded.toPath(), new byte[0]);
     nodes.refreshNodes(hdfs.cluster.getConfiguration(0));
@@ -214,6 +241,7 @@ class TierLifeTest {
   private void awaitPromise(List<Path> files, DatanodeInfo but) throws Exception {
     for (Path path : files) {
       TierCluster.awaitThat(() -> {
+        hdfs.report();
         LocatedBlock block = hdfs.blocks(path).get(0);
         List<StorageType> types = new ArrayList<>(Arrays.asList(block.getStorageTypes()));
         for (int i = types.size() - 1; i >= 0; i--) {

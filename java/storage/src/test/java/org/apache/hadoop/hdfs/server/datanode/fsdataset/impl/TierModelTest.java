@@ -272,10 +272,7 @@ class TierModelTest {
   private void truncate(String name) throws Exception {
     byte[] old = files.get(name);
     int length = random.nextInt(old.length + 1);
-    Path path = new Path(name);
-    if (!hdfs.fs.truncate(path, length)) {
-      TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> name);
-    }
+    hdfs.truncate(new Path(name), length);
     files.put(name, Arrays.copyOf(old, length));
   }
 

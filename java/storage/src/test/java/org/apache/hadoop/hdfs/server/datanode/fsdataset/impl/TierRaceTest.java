@@ -64,9 +64,7 @@ class TierRaceTest {
   @Test
   void aTruncatedByteDoesNotComeBack(TierCluster shared) throws Exception {
     during(shared, (hdfs, path, bytes) -> {
-      if (!hdfs.fs.truncate(path, 1234)) {
-        TierCluster.awaitThat(() -> hdfs.fs.isFileClosed(path), () -> path);
-      }
+      hdfs.truncate(path, 1234);
       return Arrays.copyOf(bytes, 1234);
     });
   }
@@ -146,7 +144,10 @@ class TierRaceTest {
       byte[][] after = {null};
       Meanwhile meanwhile = new Meanwhile(Math.max(1, files), () -> {
         after[0] = change.to(hdfs, path, bytes);
-        TierCluster.awaitThat(() -> after[0] != null || dataset.volumeMap.size(hdfs.pool()) == 0, () -> path);
+        TierCluster.awaitThat(() -> {
+          hdfs.report();
+          return after[0] != null || dataset.volumeMap.size(hdfs.pool()) == 0;
+        }, () -> path);
         return null;
       });
       TierVolume target = dataset.volumes(isMove ? StorageType.DISK : StorageType.RAM_DISK).get(0);
@@ -161,7 +162,10 @@ class TierRaceTest {
       } else {
         assertThat(Arrays.equals(hdfs.read(path), after[0])).isTrue();
         hdfs.fs.delete(path, false);
-        TierCluster.awaitThat(() -> dataset.volumeMap.size(hdfs.pool()) == 0, () -> path);
+        TierCluster.awaitThat(() -> {
+          hdfs.report();
+          return dataset.volumeMap.size(hdfs.pool()) == 0;
+        }, () -> path);
       }
     }
   }
