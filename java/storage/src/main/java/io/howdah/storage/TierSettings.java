@@ -34,6 +34,7 @@ public final class TierSettings {
   private final int promotionReads;
   private final long moverInterval;
   private final long moverBandwidth;
+  private final boolean isPersistingOnSync;
 
   private TierSettings(Settings from, StorageMode mode) throws IOException {
     this.mode = mode;
@@ -47,6 +48,7 @@ public final class TierSettings {
     promotionReads = Options.PROMOTION_READS.read(from);
     moverInterval = Options.MOVER_INTERVAL.read(from);
     moverBandwidth = Options.MOVER_BANDWIDTH.read(from);
+    isPersistingOnSync = Options.MEMORY_HSYNC.read(from).equals("persist");
   }
 
   /**
@@ -59,6 +61,10 @@ public final class TierSettings {
     if (read.memoryLow > read.memoryShare) {
       throw new IOException(Options.MEMORY_LOW.key() + "=" + read.memoryLow + " is above "
           + Options.MEMORY_SHARE.key() + "=" + read.memoryShare + ": set it below");
+    }
+    if (read.isPersistingOnSync && !read.mode.isRamEnough()) {
+      throw new IOException(Options.MEMORY_HSYNC.key() + "=persist in the storage mode " + read.mode
+          + ": remove it, since an hsync forces the replicas on SSD and disk there as in stock Hadoop");
     }
     int replication = conf.getInt("dfs.replication", 3);
     if (read.mode.isShared() && replication != 1) {
@@ -112,6 +118,11 @@ public final class TierSettings {
   /** The size in bytes that a RAM folder counts with; 0: that of its file system. */
   public long memoryCapacity() {
     return memoryCapacity;
+  }
+
+  /** Whether an hsync waits until what is in RAM is on persistent storage. */
+  public boolean isPersistingOnSync() {
+    return isPersistingOnSync;
   }
 
   /** How tiers are chosen. */

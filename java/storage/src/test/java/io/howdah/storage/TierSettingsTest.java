@@ -65,7 +65,8 @@ class TierSettingsTest {
         "dfs.rdma.memory.percentage=-0.5", "dfs.rdma.memory.percentage=NaN", "dfs.rdma.memory.percentage=1e-1",
         "dfs.rdma.memory.low.percentage=1.1", "dfs.rdma.memory.low.percentage=0.9", "dfs.rdma.memory.replicas=3",
         "dfs.rdma.memory.replicas=0", "dfs.rdma.placement.policy=best", "dfs.rdma.placement.weights=1,2",
-        "dfs.rdma.placement.weights=1,0,1", "dfs.rdma.placement.weights=a,b,c", "dfs.rdma.use.halflife=0"}) {
+        "dfs.rdma.placement.weights=1,0,1", "dfs.rdma.placement.weights=a,b,c", "dfs.rdma.use.halflife=0",
+        "dfs.rdma.memory.hsync=persist", "dfs.rdma.memory.hsync=yes"}) {
       assertThatThrownBy(() -> TierSettings.of(conf("dfs.rdma.hhh.mode=hhh", bad))).as(bad).hasMessageStartingWith(bad);
     }
   }

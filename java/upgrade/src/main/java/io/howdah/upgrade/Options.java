@@ -54,6 +54,9 @@ public final class Options {
       "share down to which cold replicas leave RAM");
   public static final Option<Long> MEMORY_CAPACITY = Option.bytes("dfs.rdma.memory.capacity", 0, 0, 1L << 60,
       "size that a RAM folder counts with; 0: that of its file system");
+  public static final Option<String> MEMORY_HSYNC = Option.choice("dfs.rdma.memory.hsync", "flush",
+      "what an hsync does with a replica in RAM, in the modes In-Memory and Lustre: flush: no more than an hflush; "
+          + "persist: it waits until what there is lasts on SSD or disk, or on the shared path", "flush", "persist");
   public static final Option<String> PLACEMENT = Option.choice("dfs.rdma.placement.policy", "auto",
       "how tiers are chosen for a new block", "auto", "greedy", "balanced");
   public static final Option<String> PLACEMENT_WEIGHTS = Option.text("dfs.rdma.placement.weights", "1,1,1",
@@ -78,7 +81,8 @@ public final class Options {
       "what becomes of a block without a shared copy: the write fails, or it stays local and is copied later",
       "fail", "local");
   public static final Option<String> SHARED_WAIT = Option.choice("dfs.rdma.lustre.sync", "block",
-      "when a block gets its shared copy: block: before its end is acknowledged; async: behind", "block", "async");
+      "when a block gets its shared copy: block: before its end is acknowledged; packet: likewise, and each packet goes "
+          + "there before it is acknowledged; async: behind", "block", "packet", "async");
   public static final Option<Boolean> SHARED_SYNC = Option.flag("dfs.rdma.lustre.fsync", true,
       "a shared copy counts when the file system's servers have it");
   public static final Option<Long> SHARED_INTERVAL = Option.millis("dfs.rdma.lustre.interval", 1000, 10, 3_600_000,

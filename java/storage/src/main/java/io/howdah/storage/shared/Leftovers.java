@@ -180,7 +180,7 @@ public final class Leftovers {
     }
     for (Path file : files(folder.folder())) {
       Matcher name = FILE.matcher(file.getFileName().toString());
-      if (name.matches() && file.startsWith(folder.finalized())) {
+      if (name.matches() && (file.startsWith(folder.finalized()) || file.startsWith(folder.open()))) {
         Left left = gone.blocks.computeIfAbsent(Long.valueOf(name.group(1)), Left::new);
         left.files.add(file);
         left.bytes += Files.size(file);

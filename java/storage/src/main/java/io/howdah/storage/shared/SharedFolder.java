@@ -1,8 +1,12 @@
 package io.howdah.storage.shared;
 
+import java.io.BufferedInputStream;
 import java.io.Closeable;
+import java.io.DataInputStream;
+import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
+import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
@@ -12,24 +16,39 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.datanode.BlockMetadataHeader;
 import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
+import org.apache.hadoop.io.IOUtils;
+import org.apache.hadoop.util.DataChecksum;
 
 /**
- * What one DataNode has of a block pool on the shared path: {@code PATH/POOL/UUID/{list,finalized,tmp}}. Only that
+ * What one DataNode has of a block pool on the shared path: {@code PATH/POOL/UUID/{list,finalized,open,tmp}}. Only that
  * DataNode writes there. Files are for the user of the DataNodes alone. Thread-safe but where it says otherwise.
  */
 public final class SharedFolder {
   private static final int PIECE = 1 << 20;
   /** Bytes after which those of a growing copy are forced to the servers, so that its end waits for few. */
   private static final int UNFORCED = 32 << 20;
+  /** Chunks that are verified at a time. */
+  private static final int CHUNKS = 512;
+  /** The longest checksum of a chunk: the last one of a meta file changes while its chunk grows. */
+  private static final int LAST_CHECKSUM = 8;
 
   private final Path folder;
   private final boolean isSynced;
   private final AtomicLong staged = new AtomicLong();
+  /** The meta files of blocks of which an hsync has left what they had then, by id. */
+  private final ConcurrentHashMap<Long, Path> opened = new ConcurrentHashMap<>();
 
   /** The folder of a DataNode, which need not be there. */
   public SharedFolder(Path path, String pool, String uuid, boolean isSynced) {
@@ -43,7 +62,7 @@ public final class SharedFolder {
 
   /** Makes the folders. */
   public void create() throws IOException {
-    for (Path each : new Path[] {finalized(), tmp()}) {
+    for (Path each : new Path[] {finalized(), open(), tmp()}) {
       Files.createDirectories(each, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rwx------")));
     }
   }
@@ -66,6 +85,11 @@ public final class SharedFolder {
     return folder.resolve("finalized");
   }
 
+  /** The folder of what an hsync has left of blocks that are being written. */
+  Path open() {
+    return folder.resolve("open");
+  }
+
   /** The folder of a block's files. */
   public File of(long id) {
     return DatanodeUtil.idToBlockDir(finalized().toFile(), id);
@@ -86,11 +110,13 @@ public final class SharedFolder {
   /** A copy of a block that is being made. Used by one thread at a time. Closed, it removes what is not in place. */
   public final class Staged implements Closeable {
     private final long id;
-    private final Path data;
     private final Path meta;
+    private Path data;
     private FileChannel out;
     private long position;
+    private long metaPosition;
     private long forced;
+    private boolean isLasting;
 
     private Staged(long id) {
       this.id = id;
@@ -113,6 +139,34 @@ public final class SharedFolder {
       if (isSynced && position - forced >= UNFORCED) {
         out.force(false);
         forced = position;
+      }
+    }
+
+    /**
+     * Copies what a block's files have that is not written to meanwhile, and makes that last. It stays when this is
+     * closed, until the block has its copy or is deleted.
+     */
+    public void sync(long stamp, File file, File metaFile, long length) throws IOException {
+      follow(file, length);
+      Path now = isLasting ? openMeta(id, stamp) : meta;
+      long from = Math.max(0, metaPosition - LAST_CHECKSUM);
+      try (FileChannel in = FileChannel.open(metaFile.toPath());
+          FileChannel copy = FileChannel.open(now, StandardOpenOption.CREATE, StandardOpenOption.WRITE)) {
+        copy.position(from);
+        metaPosition = from + copy(in, from, Long.MAX_VALUE, copy);
+        copy.force(false);
+      }
+      out.force(false);
+      if (!isLasting) {
+        Path old = opened.put(id, openMeta(id, stamp));
+        Files.move(data, openData(id), StandardCopyOption.ATOMIC_MOVE);
+        data = openData(id);
+        Files.move(meta, openMeta(id, stamp), StandardCopyOption.ATOMIC_MOVE);
+        isLasting = true;
+        if (old != null && !old.equals(openMeta(id, stamp))) {
+          Files.deleteIfExists(old);
+        }
+        SharedFolder.sync(open());
       }
     }
 
@@ -152,8 +206,9 @@ public final class SharedFolder {
       Files.move(meta, meta(block), StandardCopyOption.ATOMIC_MOVE);
       Files.move(data, data(id), StandardCopyOption.ATOMIC_MOVE);
       if (isSynced) {
-        sync(of(id).toPath());
+        SharedFolder.sync(of(id).toPath());
       }
+      removeOpen(id);
     }
 
     @Override
@@ -161,9 +216,84 @@ public final class SharedFolder {
       if (out != null) {
         out.close();
       }
-      Files.deleteIfExists(data);
+      if (!isLasting) {
+        Files.deleteIfExists(data);
+      }
       Files.deleteIfExists(meta);
     }
+  }
+
+  private Path openData(long id) {
+    return open().resolve(Block.BLOCK_FILE_PREFIX + id);
+  }
+
+  private Path openMeta(long id, long stamp) {
+    return open().resolve(DatanodeUtil.getMetaName(Block.BLOCK_FILE_PREFIX + id, stamp));
+  }
+
+  /** Whether an hsync has left something of a block that has no copy since. */
+  public boolean hasOpen(long id) {
+    return opened.containsKey(id);
+  }
+
+  /** Removes what an hsync has left of a block. */
+  public void removeOpen(long id) throws IOException {
+    Path openMeta = opened.get(id);
+    if (openMeta != null) {
+      Files.deleteIfExists(openMeta);
+      Files.deleteIfExists(openData(id));
+      opened.remove(id);
+    }
+  }
+
+  /** A block that is being written goes on with another generation stamp, after a recovery. */
+  public void restamp(long id, long stamp) throws IOException {
+    Path old = opened.get(id);
+    if (old != null && !old.equals(openMeta(id, stamp))) {
+      Files.move(old, openMeta(id, stamp), StandardCopyOption.ATOMIC_MOVE);
+      opened.put(id, openMeta(id, stamp));
+      sync(open());
+    }
+  }
+
+  /**
+   * What an hsync has left of blocks when a DataNode starts: the meta files, beside which the data is. What is older
+   * than a copy is removed, and what lacks one of both files.
+   */
+  public List<Path> findOpen(Map<Long, SharedBlock> copies) throws IOException {
+    Map<Long, Path> found = new HashMap<>();
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(open())) {
+      for (Path file : files) {
+        String name = file.getFileName().toString();
+        if (Block.isMetaFilename(name)) {
+          found.merge(Block.getBlockId(name), file, (one, other) ->
+              stamp(one) > stamp(other) ? one : other);
+        }
+      }
+    }
+    found.values().removeIf(file -> isOutdated(file, copies));
+    try (DirectoryStream<Path> files = Files.newDirectoryStream(open())) {
+      for (Path file : files) {
+        String name = file.getFileName().toString();
+        boolean isWanted = Block.isMetaFilename(name) ? found.containsValue(file)
+            : Block.isBlockFilename(file.toFile()) && found.containsKey(Block.filename2id(name));
+        if (!isWanted) {
+          Files.delete(file);
+        }
+      }
+    }
+    opened.putAll(found);
+    return new ArrayList<>(found.values());
+  }
+
+  private static long stamp(Path meta) {
+    return Block.getGenerationStamp(meta.getFileName().toString());
+  }
+
+  private boolean isOutdated(Path meta, Map<Long, SharedBlock> copies) {
+    long id = Block.getBlockId(meta.getFileName().toString());
+    SharedBlock copy = copies.get(id);
+    return copy != null && copy.stamp() >= stamp(meta) || !Files.exists(openData(id));
   }
 
   /** Begins a copy of a block; nothing is written yet. */
@@ -223,6 +353,27 @@ public final class SharedFolder {
   /** Whether a block's files are there, and its data has the length that it is to have. */
   public boolean isWhole(SharedBlock block) throws IOException {
     return has(block) && Files.size(data(block.id())) == block.length();
+  }
+
+  /** Whether a block's data has the checksums of its meta file. Reads all of it. */
+  public boolean isSound(SharedBlock block) throws IOException {
+    try (DataInputStream sums = new DataInputStream(new BufferedInputStream(Files.newInputStream(meta(block))));
+        InputStream in = Files.newInputStream(data(block.id()))) {
+      DataChecksum checksum = BlockMetadataHeader.readHeader(sums).getChecksum();
+      byte[] data = new byte[CHUNKS * checksum.getBytesPerChecksum()];
+      byte[] wanted = new byte[CHUNKS * checksum.getChecksumSize()];
+      for (long left = block.length(); left > 0; left -= data.length) {
+        int length = (int) Math.min(data.length, left);
+        int chunks = (length + checksum.getBytesPerChecksum() - 1) / checksum.getBytesPerChecksum();
+        IOUtils.readFully(in, data, 0, length);
+        sums.readFully(wanted, 0, chunks * checksum.getChecksumSize());
+        checksum.verifyChunkedSums(ByteBuffer.wrap(data, 0, length),
+            ByteBuffer.wrap(wanted, 0, chunks * checksum.getChecksumSize()), block.toString(), 0);
+      }
+      return true;
+    } catch (ChecksumException | EOFException e) {
+      return false;
+    }
   }
 
   /**

@@ -33,6 +33,8 @@ public final class SharedSettings {
   private final long timeout;
   private final boolean failsWrites;
   private final boolean isBehind;
+  private final boolean isEachPacket;
+  private final boolean isPersistingOnSync;
   private final boolean isSynced;
   private final long interval;
   private final long memberTimeout;
@@ -48,6 +50,8 @@ public final class SharedSettings {
     timeout = Options.SHARED_TIMEOUT.read(from);
     failsWrites = Options.SHARED_FAILURE.read(from).equals("fail");
     isBehind = Options.SHARED_WAIT.read(from).equals("async");
+    isEachPacket = Options.SHARED_WAIT.read(from).equals("packet");
+    isPersistingOnSync = Options.MEMORY_HSYNC.read(from).equals("persist");
     isSynced = Options.SHARED_SYNC.read(from);
     interval = Options.SHARED_INTERVAL.read(from);
     memberTimeout = Options.SHARED_MEMBER_TIMEOUT.read(from);
@@ -76,7 +80,18 @@ public final class SharedSettings {
       throw new IOException(Options.SHARED_LOCAL_LOW.key() + "=" + read.localLow + " is above "
           + Options.SHARED_LOCAL_SHARE.key() + "=" + read.localShare + ": set it below");
     }
+    checkSync(read);
     return read;
+  }
+
+  /** What an hsync persisted has to last when the block ends, too. */
+  private static void checkSync(SharedSettings read) throws IOException {
+    String other = read.isBehind ? Options.SHARED_WAIT.key() + "=async" : !read.failsWrites
+        ? Options.SHARED_FAILURE.key() + "=local" : !read.isSynced ? Options.SHARED_SYNC.key() + "=false" : null;
+    if (read.isPersistingOnSync && other != null) {
+      throw new IOException(Options.MEMORY_HSYNC.key() + "=persist with " + other + ": remove one of them, since a "
+          + "block could end without a copy that lasts");
+    }
   }
 
   /** The folder that all DataNodes have. */
@@ -102,6 +117,16 @@ public final class SharedSettings {
   /** Whether copies are made after the end of a block was acknowledged. */
   public boolean isBehind() {
     return isBehind;
+  }
+
+  /** Whether what is acknowledged of a block is on the shared path while the block is being written. */
+  public boolean isEachPacket() {
+    return isEachPacket;
+  }
+
+  /** Whether an hsync waits until what there is of a block lasts on the shared path. */
+  public boolean isPersistingOnSync() {
+    return isPersistingOnSync;
   }
 
   /** Whether copies are forced to the servers of the shared path before they count. */

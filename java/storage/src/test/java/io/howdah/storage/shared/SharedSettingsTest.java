@@ -57,6 +57,21 @@ class SharedSettingsTest {
   }
 
   @Test
+  void whatAnHsyncPersistsHasToLastWhenTheBlockEnds() throws IOException {
+    Configuration conf = conf("/lustre");
+    conf.set("dfs.rdma.memory.hsync", "persist");
+    conf.set("dfs.rdma.lustre.sync", "packet");
+    assertThat(SharedSettings.of(conf).isPersistingOnSync()).isTrue();
+    for (String[] other : new String[][] {{"dfs.rdma.lustre.sync", "async"}, {"dfs.rdma.lustre.on.failure", "local"},
+        {"dfs.rdma.lustre.fsync", "false"}}) {
+      Configuration bad = new Configuration(conf);
+      bad.set(other[0], other[1]);
+      assertThatThrownBy(() -> SharedSettings.of(bad)).hasMessageStartingWith("dfs.rdma.memory.hsync=persist with "
+          + other[0] + "=" + other[1]);
+    }
+  }
+
+  @Test
   void oneReplicaIsWanted() throws IOException {
     assertThat(TierSettings.of(conf("/lustre")).memoryReplicas(1)).isEqualTo(1);
     Configuration three = conf("/lustre");

@@ -79,6 +79,18 @@ final class ReplicaCopy {
     return copy;
   }
 
+  /** A copy that was made while the replica was being written, complete and forced, which gets its place now. */
+  static ReplicaCopy grown(TierDataset dataset, String pool, FinalizedReplica replica, TierVolume target, File data,
+      File meta) throws IOException {
+    ReplicaCopy copy = new ReplicaCopy(dataset, pool, replica, target);
+    copy.data = data;
+    copy.meta = meta;
+    copy.place();
+    copy.counted = copy.data.length() + copy.meta.length();
+    target.incDfsUsed(pool, copy.counted);
+    return copy;
+  }
+
   TierVolume volume() {
     return target;
   }
@@ -293,7 +305,7 @@ final class ReplicaCopy {
     counted = 0;
   }
 
-  private static void delete(File... files) {
+  static void delete(File... files) {
     for (File file : files) {
       if (file.exists() && !file.delete()) {
         TierDataset.LOG.warn("{} could not be removed; the DataNode's next start removes it", file);

@@ -1,6 +1,8 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import java.io.File;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
@@ -12,6 +14,7 @@ import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.util.AutoCloseableLock;
+import org.apache.hadoop.util.Time;
 
 /**
  * Copies on SSD or disk of the replicas in RAM, in the mode HHH-M: what a power failure leaves. They are where stock
@@ -21,6 +24,7 @@ import org.apache.hadoop.util.AutoCloseableLock;
 @SuppressWarnings("try") // locks are held, not used
 final class Shadows {
   private static final long STOP_MS = 10_000;
+  private static final long PERSIST_MS = 30_000;
 
   private final TierDataset dataset;
   private final boolean isOn;
@@ -123,6 +127,15 @@ final class Shadows {
   }
 
   private void persist(String pool, FinalizedReplica replica) {
+    try {
+      make(pool, replica);
+    } catch (IOException e) {
+      failed("persisting " + replica.getBlockName(), e);
+    }
+  }
+
+  /** Persists a replica, unless it is, or another thread moves or persists it. */
+  private void make(String pool, FinalizedReplica replica) throws IOException {
     ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), pool);
     if (isPersistent(pool, replica) || !dataset.begin(block)) {
       return;
@@ -136,10 +149,43 @@ final class Shadows {
       if (shadow.make(null, () -> drop(block, target)) && keep(block, shadow)) {
         dataset.persisted(block, replica, shadow);
       }
-    } catch (IOException e) {
-      failed("persisting blk_" + block.getBlockId(), e);
     } finally {
       dataset.end(block);
+    }
+  }
+
+  /**
+   * Persists a finalized replica before the caller goes on; one that is gone, or is being written, is left alone.
+   *
+   * @throws IOException if it cannot be persisted, or is not in time
+   */
+  void persistNow(String pool, long id) throws IOException {
+    long end = Time.monotonicNow() + PERSIST_MS;
+    while (true) {
+      ReplicaInfo now = dataset.volumeMap.get(pool, id);
+      if (!(now instanceof FinalizedReplica) || isPersistent(pool, now)) {
+        return;
+      }
+      make(pool, (FinalizedReplica) now);
+      if (Time.monotonicNow() > end) {
+        throw new IOException(now.getBlockName() + " is not persisted after " + PERSIST_MS + " ms, since it is being "
+            + "moved: see whether the DataNode's disks answer");
+      }
+      try {
+        Thread.sleep(1);
+      } catch (InterruptedException e) {
+        throw (IOException) new InterruptedIOException("persisting " + now.getBlockName()).initCause(e);
+      }
+    }
+  }
+
+  /** A copy that grew with the replica until that was finalized becomes its shadow. */
+  void keepOpen(ExtendedBlockId block, FinalizedReplica replica, TierVolume target, File data, File meta)
+      throws IOException {
+    drop(block, target); // it has the same names
+    ReplicaCopy shadow = ReplicaCopy.grown(dataset, block.getBlockPoolId(), replica, target, data, meta);
+    if (keep(block, shadow)) {
+      dataset.persisted(block, replica, shadow);
     }
   }
 

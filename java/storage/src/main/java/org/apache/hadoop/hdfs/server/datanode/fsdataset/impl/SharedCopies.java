@@ -12,6 +12,7 @@ import io.howdah.upgrade.Options;
 import java.io.File;
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
@@ -62,6 +63,7 @@ final class SharedCopies {
     private final Set<Long> going = ConcurrentHashMap.newKeySet();
     private final Set<Long> ending = ConcurrentHashMap.newKeySet();
     private final Object[] stripes = new Object[64];
+    private final List<Path> found = new ArrayList<>();
     private SharedList list;
 
     private Pool(SharedFolder folder) {
@@ -159,6 +161,7 @@ final class SharedCopies {
       SharedListReader reader = new SharedListReader(opened.folder.list());
       reader.read();
       opened.blocks.putAll(reader.blocks());
+      opened.found.addAll(opened.folder.findOpen(opened.blocks));
       opened.list = SharedList.write(opened.folder.list(), opened.blocks.values(), settings.isSynced());
     });
     pools.put(pool, opened);
@@ -210,6 +213,73 @@ final class SharedCopies {
   /** A replica that is being written goes on after a recovery: it is copied when it is complete. */
   void unfollow(String pool, long id) {
     followers.forget(pool, id);
+  }
+
+  /** What goes on on the shared path beside the receiving of a replica; null: nothing that its receiver waits for. */
+  WatchedReplica.Watch watch(String pool, ReplicaInfo replica) {
+    SharedSettings now = settings;
+    if (!now.isEachPacket() && !now.isPersistingOnSync()) {
+      return null;
+    }
+    return new WatchedReplica.Watch() {
+      @Override
+      public void flushed(long length) throws IOException {
+        if (now.isEachPacket()) {
+          advance(pool, replica, length);
+        }
+      }
+
+      @Override
+      public void synced(long length) throws IOException {
+        if (now.isPersistingOnSync()) {
+          persist(pool, replica, length);
+        }
+      }
+    };
+  }
+
+  /** A replica that cannot be followed is copied when it is complete, if the mode goes on without. */
+  private void advance(String pool, ReplicaInfo replica, long length) throws IOException {
+    Pool there = pools.get(pool);
+    if (there == null) {
+      return;
+    }
+    try {
+      await("a packet of " + replica.getBlockName() + " is not on the shared path",
+          () -> followers.advance(pool, replica, length));
+    } catch (IOException e) {
+      followers.forget(pool, replica.getBlockId());
+      without(there, of(replica), e);
+    }
+  }
+
+  private void persist(String pool, ReplicaInfo replica, long length) throws IOException {
+    Pool there = pools.get(pool);
+    if (there == null) {
+      throw new IOException("the block pool " + pool + " has ended on this DataNode");
+    }
+    try {
+      await("an hsync cannot persist " + replica.getBlockName() + " on the shared path (" + Options.MEMORY_HSYNC.key()
+          + "=persist)", () -> followers.sync(pool, replica, there.folder, length));
+    } catch (IOException e) {
+      dataset.counts().failures.increment();
+      throw e;
+    }
+  }
+
+  /** What an hsync has left of a replica that goes on being written is found by its new generation stamp. */
+  void restamp(String pool, long id) throws IOException {
+    Pool there = pools.get(pool);
+    ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+    if (there != null && replica != null && there.folder.hasOpen(id)) {
+      await("what an hsync has left of " + replica.getBlockName() + " is not found any more",
+          () -> there.folder.restamp(id, replica.getGenerationStamp()));
+    }
+  }
+
+  /** What an hsync has left of blocks, by meta file, and that its DataNode may have lost. */
+  List<Path> found(String pool) {
+    return pools.get(pool).found;
   }
 
   /**
@@ -465,10 +535,17 @@ final class SharedCopies {
     }
     SharedBlock block = isGone ? there.blocks.remove(id) : null;
     there.going.remove(id);
-    if (block != null) {
+    boolean hasOpen = isGone && there.folder.hasOpen(id);
+    if (block != null || hasOpen) {
       cleaner.execute(() -> {
         try {
           synchronized (there.stripe(id)) {
+            if (hasOpen) {
+              there.folder.removeOpen(id);
+            }
+            if (block == null) {
+              return;
+            }
             tell(there, id);
             if (!there.blocks.containsKey(id) && !there.ending.contains(id)) {
               there.folder.remove(block);
@@ -521,14 +598,25 @@ final class SharedCopies {
   }
 
   /**
-   * The folder of a replica's copy, if there is one of what the replica is now and its files are there; else null.
-   * Reads the shared path.
+   * The folder of a replica's copy, if there is one of what the replica is now and its files are there; else null. One
+   * whose checksums are wrong is made anew in the next round. Reads the shared path.
    */
   File whole(String pool, ReplicaInfo replica) throws IOException {
     Pool there = pools.get(pool);
     SharedBlock block = of(replica);
-    return there != null && isProtected(there, replica) && there.folder.isWhole(block) ? there.folder.of(block.id())
-        : null;
+    if (there == null || !isProtected(there, replica) || !there.folder.isWhole(block)) {
+      return null;
+    }
+    if (!there.folder.isSound(block)) {
+      dataset.counts().failures.increment();
+      TierDataset.LOG.warn("the copy of {} in {} is damaged: it is made anew from the local replica", block,
+          there.folder);
+      if (there.blocks.remove(block.id(), block)) {
+        tell(there, block.id());
+      }
+      return null;
+    }
+    return there.folder.of(block.id());
   }
 
   /** The folder of a block's copy, which need not be there. */

@@ -260,6 +260,17 @@ final class SharedDataset extends TierDataset {
   }
 
   @Override
+  WatchedReplica.Watch watch(String pool, ReplicaInfo replica) {
+    return shared.watch(pool, replica);
+  }
+
+  @Override
+  void restamp(ExtendedBlock block) throws IOException {
+    super.restamp(block);
+    shared.restamp(block.getBlockPoolId(), block.getBlockId());
+  }
+
+  @Override
   public ReplicaHandler recoverRbw(ExtendedBlock block, long stamp, long least, long most) throws IOException {
     shared.unfollow(block.getBlockPoolId(), block.getBlockId());
     return super.recoverRbw(block, stamp, least, most);
@@ -348,6 +359,7 @@ final class SharedDataset extends TierDataset {
 
   @Override
   public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
+    shared.unfollow(block.getBlockPoolId(), block.getBlockId());
     return locally(block, () -> super.recoverAppend(block, stamp, length));
   }
 
@@ -558,6 +570,7 @@ final class SharedDataset extends TierDataset {
   public void addBlockPool(String pool, Configuration conf) throws IOException {
     shared.open(pool);
     keepers.open(pool);
+    new OpenCopies(this, pool).restore(shared.found(pool));
     super.addBlockPool(pool, conf);
     adoptAll(pool);
   }

@@ -39,6 +39,21 @@ final class SharedFollowers {
       }
     }
 
+    private synchronized void follow(long length) throws IOException {
+      if (!isTaken && length > followed) {
+        staged.follow(replica.getBlockFile(), length);
+        followed = length;
+      }
+    }
+
+    private synchronized void sync(long length) throws IOException {
+      if (isTaken) {
+        throw new IOException(replica.getBlockName() + " is being written no longer");
+      }
+      staged.sync(replica.getGenerationStamp(), replica.getBlockFile(), replica.getMetaFile(), length);
+      followed = Math.max(followed, length);
+    }
+
     private synchronized SharedFolder.Staged take() {
       isTaken = true;
       return staged;
@@ -70,6 +85,27 @@ final class SharedFollowers {
     if (other != null) {
       drop(other);
     }
+  }
+
+  /** Copies what a replica that is followed has by now, up to a length. */
+  void advance(String pool, ReplicaInfo replica, long length) throws IOException {
+    Follower follower = followers.get(key(pool, replica.getBlockId()));
+    if (follower != null && follower.replica == replica) {
+      follower.follow(length);
+    }
+  }
+
+  /** Makes last what a replica has up to a length. It is followed from now on. */
+  void sync(String pool, ReplicaInfo replica, SharedFolder folder, long length) throws IOException {
+    Follower follower = followers.get(key(pool, replica.getBlockId()));
+    if (follower == null || follower.replica != replica) {
+      follow(pool, replica, folder);
+      follower = followers.get(key(pool, replica.getBlockId()));
+    }
+    if (follower == null) {
+      throw new IOException(replica.getBlockName() + " is being written no longer");
+    }
+    follower.sync(length);
   }
 
   /** What has been copied of a replica, which its caller completes; of one that is not followed nothing has. */

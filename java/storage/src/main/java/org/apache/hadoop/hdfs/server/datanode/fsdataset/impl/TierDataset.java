@@ -26,6 +26,7 @@ import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.Replica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaAlreadyExistsException;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
@@ -62,6 +63,7 @@ class TierDataset extends FsDatasetImpl {
   private final TierCounts counts = new TierCounts();
   private final TierMover mover;
   private final Shadows shadows;
+  private final OpenShadows openShadows = new OpenShadows(this);
   private final TierStatus status;
   private final Set<ExtendedBlockId> moving = ConcurrentHashMap.newKeySet();
   /** Block pools whose replicas are known. */
@@ -109,6 +111,10 @@ class TierDataset extends FsDatasetImpl {
     return shadows;
   }
 
+  OpenShadows openShadows() {
+    return openShadows;
+  }
+
   /** Copies on a shared path; null in a mode without. */
   SharedCopies shared() {
     return null;
@@ -149,13 +155,22 @@ class TierDataset extends FsDatasetImpl {
 
   // Writing.
 
+  /** What goes on beside the receiving of a replica; null: nothing. */
+  WatchedReplica.Watch watch(String pool, ReplicaInfo replica) {
+    return settings.isPersistingOnSync() && settings.mode().isAllInRam() ? openShadows.watch(pool, replica) : null;
+  }
+
+  private ReplicaHandler watched(ExtendedBlock block, ReplicaHandler made) {
+    return WatchedReplica.handler(made, watch(block.getBlockPoolId(), (ReplicaInfo) made.getReplica()));
+  }
+
   private interface Creation {
     ReplicaHandler on(StorageType type) throws IOException;
   }
 
   @Override
   public ReplicaHandler createRbw(StorageType type, ExtendedBlock block, boolean lazily) throws IOException {
-    return create(type, block, tier -> super.createRbw(tier, block, lazily));
+    return watched(block, create(type, block, tier -> super.createRbw(tier, block, lazily)));
   }
 
   @Override
@@ -220,34 +235,65 @@ class TierDataset extends FsDatasetImpl {
 
   @Override
   public void finalizeBlock(ExtendedBlock block) throws IOException {
+    openShadows.complete(block.getBlockPoolId(), block.getBlockId());
     super.finalizeBlock(block);
     uses.written(key(block), Time.monotonicNow());
+    openShadows.place(block.getBlockPoolId(), block.getBlockId());
+  }
+
+  private interface Growing {
+    ReplicaHandler run() throws IOException;
+  }
+
+  private ReplicaHandler grow(ExtendedBlock block, Growing growing) throws IOException {
+    copies.drop(key(block));
+    try {
+      return watched(block, growing.run());
+    } catch (DiskOutOfSpaceException e) {
+      if (!leaveForGrowth(block)) {
+        throw e;
+      }
+      return watched(block, growing.run());
+    }
   }
 
   @Override
   public ReplicaHandler append(ExtendedBlock block, long stamp, long length) throws IOException {
-    copies.drop(key(block));
-    try {
-      return super.append(block, stamp, length);
-    } catch (DiskOutOfSpaceException e) {
-      if (!leaveForGrowth(block)) {
-        throw e;
-      }
-      return super.append(block, stamp, length);
-    }
+    return grow(block, () -> super.append(block, stamp, length));
   }
 
   @Override
   public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
-    copies.drop(key(block));
-    try {
-      return super.recoverAppend(block, stamp, length);
-    } catch (DiskOutOfSpaceException e) {
-      if (!leaveForGrowth(block)) {
-        throw e;
-      }
-      return super.recoverAppend(block, stamp, length);
-    }
+    ReplicaHandler made = grow(block, () -> super.recoverAppend(block, stamp, length));
+    restamp(block);
+    return made;
+  }
+
+  @Override
+  public ReplicaHandler recoverRbw(ExtendedBlock block, long stamp, long least, long most) throws IOException {
+    ReplicaHandler made = watched(block, super.recoverRbw(block, stamp, least, most));
+    restamp(block);
+    return made;
+  }
+
+  /** What was persisted of a replica that goes on being written is found by its new generation stamp. */
+  void restamp(ExtendedBlock block) throws IOException {
+    openShadows.restamp(block.getBlockPoolId(), block.getBlockId());
+  }
+
+  @Override
+  public Replica recoverClose(ExtendedBlock block, long stamp, long length) throws IOException {
+    Replica closed = super.recoverClose(block, stamp, length);
+    openShadows.settle(block.getBlockPoolId(), block.getBlockId());
+    return closed;
+  }
+
+  @Override
+  public Replica updateReplicaUnderRecovery(ExtendedBlock old, long recovery, long newId, long length)
+      throws IOException {
+    Replica updated = super.updateReplicaUnderRecovery(old, recovery, newId, length);
+    openShadows.settle(old.getBlockPoolId(), old.getBlockId());
+    return updated;
   }
 
   /** Moves a replica that its tier has no room for, to a slower one. */
@@ -270,6 +316,7 @@ class TierDataset extends FsDatasetImpl {
         boolean isGone = volumeMap.get(pool, block.getBlockId()) == null;
         shadows.deleted(id, isGone);
         if (isGone) {
+          openShadows.drop(id);
           copies.drop(id);
           uses.forget(id);
           journal.forget(id);
@@ -538,6 +585,7 @@ class TierDataset extends FsDatasetImpl {
       open.remove(pool);
     }
     shadows.forget(pool);
+    openShadows.forget(pool);
     super.shutdownBlockPool(pool);
     new ShadowFolders(this, pool).forgetLists();
   }

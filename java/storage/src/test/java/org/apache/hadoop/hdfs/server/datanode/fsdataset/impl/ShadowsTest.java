@@ -15,9 +15,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hdfs.DFSOutputStream;
+import org.apache.hadoop.hdfs.DFSTestUtil;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
@@ -39,7 +42,9 @@ class ShadowsTest {
 
   @BeforeAll
   static void start() throws IOException {
-    hdfs = new TierCluster(TierCluster.mode("In-Memory"), NODES, TierCluster.THREE);
+    Configuration conf = TierCluster.mode("In-Memory");
+    conf.set("dfs.rdma.memory.hsync", "persist");
+    hdfs = new TierCluster(conf, NODES, TierCluster.THREE);
   }
 
   @AfterAll
@@ -142,6 +147,87 @@ class ShadowsTest {
     assertThat(events).last().asString().endsWith("\tmoved\tRAM_DISK\tSSD\tlost");
   }
 
+  @Test
+  void whatAnHsyncPersistedOutlivesAPowerFailure() throws Exception {
+    byte[] bytes = TierCluster.bytes(MB / 2, 9);
+    int synced = 300_001; // within a chunk
+    Path appended = hdfs.write("/appended", 1000, 2);
+    Path closed = new Path("/closed");
+    try (FSDataOutputStream out = hdfs.fs.create(closed, true, 4096, (short) 2, MB)) {
+      out.write(bytes, 0, synced);
+      assertThat(openFiles()).as("nobody has asked").isEmpty();
+      out.hsync();
+      assertThat(openFiles()).as("two replicas and their meta files").hasSize(4);
+      out.write(bytes, synced, bytes.length - synced);
+    }
+    assertThat(openFiles()).isEmpty();
+    assertThat(hdfs.unpersisted()).as("its end waited").isEqualTo(names(appended));
+    FSDataOutputStream more = hdfs.fs.append(appended);
+    more.write(bytes, 0, synced);
+    more.hsync();
+    more.write(bytes, synced, 1);
+    more.hsync();
+    Path open = new Path("/open");
+    FSDataOutputStream out = hdfs.fs.create(open, true, 4096, (short) 2, MB);
+    out.write(bytes, 0, synced);
+    out.hsync();
+    out.write(bytes, synced, 1000);
+    out.hflush();
+    restart(true, more, out);
+    assertThat(hdfs.read(closed)).isEqualTo(bytes);
+    recoverLease(appended);
+    assertThat(hdfs.read(appended)).startsWith(TierCluster.bytes(1000, "/appended".hashCode())).hasSize(1001 + synced)
+        .endsWith(Arrays.copyOf(bytes, synced + 1));
+    recoverLease(open);
+    assertThat(hdfs.read(open)).isEqualTo(Arrays.copyOf(bytes, synced));
+  }
+
+  private static void recoverLease(Path path) throws Exception {
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return hdfs.fs.recoverLease(path);
+    }, () -> hdfs.blocks(path));
+  }
+
+  @Test
+  void anHsyncThatCannotPersistFailsAndSaysWhy() throws Exception {
+    Path path = new Path("/file");
+    try (FSDataOutputStream out = hdfs.fs.create(path, true, 4096, (short) 1, MB)) {
+      out.write(new byte[1000]);
+      out.hflush();
+      TierDataset holder = hdfs.holder(path, RAM_DISK);
+      ReplicaInfo replica = hdfs.replica(holder, path);
+      hdfs.setCapacity(SSD, 0);
+      hdfs.setCapacity(DISK, 0);
+      assertThatThrownBy(() -> holder.openShadows().sync(hdfs.pool(), replica))
+          .hasMessageContaining("dfs.rdma.memory.hsync=persist").hasMessageContaining("no SSD or disk has room");
+      hdfs.setCapacity(DISK, -1);
+      out.hsync();
+      assertThat(openFiles()).hasSize(2);
+      hdfs.fs.delete(path, false); // of a file that is deleted nothing is left
+      TierCluster.awaitThat(() -> {
+        hdfs.report();
+        hdfs.cluster.triggerBlockReports();
+        return openFiles().isEmpty();
+      }, ShadowsTest::openFiles);
+    } catch (IOException e) {
+      assertThat(hdfs.fs.exists(path)).as("%s", e).isFalse(); // the end of a file that was deleted
+    }
+  }
+
+  /** The files on SSD and disk of blocks that are being written. */
+  private static List<String> openFiles() throws IOException {
+    List<String> files = new ArrayList<>();
+    for (TierDataset dataset : hdfs.datasets()) {
+      for (TierVolume volume : dataset.volumes(null)) {
+        if (!volume.isRam()) {
+          files.addAll(Arrays.asList(volume.getBlockPoolSlice(hdfs.pool()).getRbwDir().list()));
+        }
+      }
+    }
+    return files;
+  }
+
   private static File shadowOf(TierDataset dataset, Path path) throws IOException {
     String name = hdfs.blocks(path).get(0).getBlock().getBlockName();
     return new File(dataset.volumes(SSD).get(0).getLazyPersistDir(hdfs.pool()), name);
@@ -198,7 +284,7 @@ class ShadowsTest {
   /**
    * All DataNodes end and start again, after a start that ended half-way; without power what was in RAM is gone.
    */
-  private static void restart(boolean isWithoutPower) throws Exception {
+  private static void restart(boolean isWithoutPower, FSDataOutputStream... abandoned) throws Exception {
     List<DataNodeProperties> all = new ArrayList<>();
     for (int i = 0; i < NODES; i++) {
       File ram = new File(hdfs.dataset(0).volumes(RAM_DISK).get(0).getBasePath());
@@ -210,6 +296,9 @@ class ShadowsTest {
       if (isWithoutPower) {
         FileUtil.fullyDeleteContents(ram);
       }
+    }
+    for (FSDataOutputStream stream : abandoned) {
+      DFSTestUtil.abortStream((DFSOutputStream) stream.getWrappedStream());
     }
     for (DataNodeProperties node : all) {
       hdfs.cluster.restartDataNode(node);

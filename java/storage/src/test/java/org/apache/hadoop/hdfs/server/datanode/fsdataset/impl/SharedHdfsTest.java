@@ -6,8 +6,10 @@ import static org.apache.hadoop.fs.StorageType.RAM_DISK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.howdah.storage.Reason;
 import java.io.File;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -16,10 +18,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
+import org.apache.hadoop.hdfs.DFSOutputStream;
+import org.apache.hadoop.hdfs.DFSTestUtil;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.junit.jupiter.api.Test;
 
@@ -199,6 +204,139 @@ class SharedHdfsTest extends SharedHdfs {
     assertThat(sharedFiles()).hasSize(6);
     end(owner(during));
     hdfs.assertHolds(during, 1000);
+  }
+
+  @Test
+  void packetsGoToTheSharedPathBeforeTheyAreAcknowledged() throws Exception {
+    begin("dfs.rdma.lustre.sync=packet");
+    org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path("/file");
+    byte[] bytes = TierCluster.bytes(MB / 2, 1);
+    try (FSDataOutputStream out = hdfs.fs.create(path)) {
+      for (int i = 0; i < 4; i++) {
+        out.write(bytes, i * (MB / 8), MB / 8 - 1);
+        out.hflush();
+        assertThat(begun()).isEqualTo((i + 1) * (MB / 8) - 1);
+        out.write(bytes, (i + 1) * (MB / 8) - 1, 1);
+      }
+    }
+    assertThat(begun()).isZero();
+    assertThat(sharedFiles()).hasSize(2);
+    awaitReplicas(path, 1, 2);
+    end(owner(path));
+    assertThat(hdfs.read(path)).isEqualTo(bytes);
+    Path pool = shared.resolve(hdfs.pool());
+    Path aside = shared.resolve("aside");
+    Files.move(pool, aside);
+    FSDataOutputStream out = hdfs.fs.create(new org.apache.hadoop.fs.Path("/during"));
+    out.write(bytes);
+    assertThatThrownBy(out::hflush).isInstanceOf(IOException.class);
+    DFSTestUtil.abortStream((DFSOutputStream) out.getWrappedStream());
+    Files.move(aside, pool);
+  }
+
+  /** Bytes of copies that are being made. */
+  private long begun() throws IOException {
+    long bytes = 0;
+    for (TierDataset dataset : hdfs.datasets()) {
+      Path folder = shared.resolve(hdfs.pool()).resolve(dataset.datanode.getDatanodeUuid());
+      for (File file : folder.resolve("tmp").toFile().listFiles()) {
+        bytes += file.length();
+      }
+    }
+    return bytes;
+  }
+
+  @Test
+  void whatAnHsyncPersistedComesBackToADataNodeThatLostIt() throws Exception {
+    begin("dfs.rdma.memory.hsync=persist");
+    org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path("/file");
+    byte[] bytes = TierCluster.bytes(MB / 2, 1);
+    int synced = 300_001; // within a chunk
+    FSDataOutputStream out = hdfs.fs.create(path);
+    out.write(bytes, 0, 1000);
+    out.hsync();
+    out.write(bytes, 1000, synced - 1000);
+    out.hsync();
+    out.write(bytes, synced, 1000);
+    out.hflush();
+    assertThat(sharedFiles()).hasSize(2);
+    int owner = owner(path);
+    File ram = new File(hdfs.dataset(owner).volumes(RAM_DISK).get(0).getBasePath());
+    DataNodeProperties stopped = end(owner);
+    FileUtil.fullyDeleteContents(ram);
+    DFSTestUtil.abortStream((DFSOutputStream) out.getWrappedStream());
+    comeBack(stopped);
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return hdfs.fs.recoverLease(path);
+    }, () -> hdfs.blocks(path));
+    assertThat(hdfs.read(path)).isEqualTo(java.util.Arrays.copyOf(bytes, synced));
+    awaitReplicas(path, 1, 2);
+    assertThat(sharedFiles()).as("of the copy of what was recovered").hasSize(2);
+    aBlockThatEndsOrIsDeletedLeavesNothing(bytes);
+  }
+
+  private void aBlockThatEndsOrIsDeletedLeavesNothing(byte[] bytes) throws Exception {
+    use("dfs.rdma.memory.hsync=persist");
+    org.apache.hadoop.fs.Path path = new org.apache.hadoop.fs.Path("/ended");
+    try (FSDataOutputStream out = hdfs.fs.create(path)) {
+      out.write(bytes);
+      out.hsync();
+    }
+    assertThat(hdfs.read(path)).isEqualTo(bytes);
+    assertThat(sharedFiles()).hasSize(4);
+    FSDataOutputStream out = hdfs.fs.append(path);
+    out.write(bytes);
+    out.hsync();
+    assertThat(sharedFiles()).hasSize(6);
+    out.close();
+    assertThat(sharedFiles()).hasSize(4);
+    FSDataOutputStream gone = hdfs.fs.create(new org.apache.hadoop.fs.Path("/gone"));
+    gone.write(bytes);
+    gone.hsync();
+    assertThat(sharedFiles()).hasSize(6);
+    DFSTestUtil.abortStream((DFSOutputStream) gone.getWrappedStream());
+    hdfs.fs.delete(new org.apache.hadoop.fs.Path("/gone"), false);
+    TierCluster.awaitThat(() -> {
+      hdfs.cluster.triggerBlockReports();
+      rounds();
+      return sharedFiles().size() == 4;
+    }, this::sharedFiles);
+  }
+
+  @Test
+  void aDamagedReplicaAndADamagedCopyAreMadeAnewFromEachOther() throws Exception {
+    begin();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", MB / 2, 1);
+    awaitReplicas(path, 1, 2);
+    SharedDataset dataset = (SharedDataset) hdfs.dataset(owner(path));
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(dataset, path);
+    File copy = new File(folderOf(replica), replica.getBlockName());
+    damage(copy);
+    assertThat(dataset.giveUp(hdfs.pool(), replica, Reason.COLD)).as("there is no whole copy").isFalse();
+    assertThat(unprotected()).isEqualTo(1);
+    dataset.shared().round();
+    assertThat(unprotected()).isZero();
+    assertThat(copy).hasSameBinaryContentAs(replica.getBlockFile());
+    awaitReplicas(path, 1, 2);
+    damage(replica.getBlockFile());
+    hdfs.assertHolds(path, MB / 2); // from the copy; the reader tells the NameNode
+    TierCluster.awaitThat(() -> {
+      rounds();
+      return dataset.volumeMap.get(hdfs.pool(), replica.getBlockId()) != replica
+          && replicas(path).liveReplicas() == 1 && replicas(path).corruptReplicas() == 0;
+    }, () -> hdfs.blocks(path));
+    awaitReplicas(path, 1, 2);
+    hdfs.assertHolds(path, MB / 2);
+  }
+
+  private static void damage(File file) throws IOException {
+    try (RandomAccessFile data = new RandomAccessFile(file, "rw")) {
+      data.seek(1000);
+      int old = data.read();
+      data.seek(1000);
+      data.write(old ^ 1);
+    }
   }
 
   private long unprotected() {
