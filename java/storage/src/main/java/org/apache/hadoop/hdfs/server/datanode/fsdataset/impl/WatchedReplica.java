@@ -46,42 +46,36 @@ final class WatchedReplica implements ReplicaInPipelineInterface {
     };
   }
 
-  private static final class Out extends FileOutputStream {
-    private final Watch watch;
-
-    private Out(FileDescriptor file, Watch watch) {
+  private final class Out extends FileOutputStream {
+    private Out(FileDescriptor file) {
       super(file);
-      this.watch = watch;
     }
 
     /** Called after each packet: what was written is in the file, and so are its checksums. */
     @Override
     public void flush() throws IOException {
       super.flush();
-      watch.flushed(getChannel().position());
+      watch.flushed(getNumBytes());
     }
   }
 
-  private static final class Streams extends ReplicaOutputStreams {
-    private final Out data;
-
-    private Streams(Out data, ReplicaOutputStreams streams) {
-      super(data, streams.getChecksumOut(), streams.getChecksum(), streams.isTransientStorage());
-      this.data = data;
+  private final class Streams extends ReplicaOutputStreams {
+    private Streams(FileDescriptor data, ReplicaOutputStreams streams) {
+      super(new Out(data), streams.getChecksumOut(), streams.getChecksum(), streams.isTransientStorage());
     }
 
     /** Called after the checksums were forced. */
     @Override
     public void syncDataOut() throws IOException {
       super.syncDataOut();
-      data.watch.synced(data.getChannel().position());
+      watch.synced(getNumBytes());
     }
   }
 
   @Override
   public ReplicaOutputStreams createStreams(boolean isNew, DataChecksum checksum) throws IOException {
     ReplicaOutputStreams streams = replica.createStreams(isNew, checksum);
-    return new Streams(new Out(((FileOutputStream) streams.getDataOut()).getFD(), watch), streams);
+    return new Streams(((FileOutputStream) streams.getDataOut()).getFD(), streams);
   }
 
   // The replica's own.

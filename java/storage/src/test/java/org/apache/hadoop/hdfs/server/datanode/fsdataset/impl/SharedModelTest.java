@@ -19,6 +19,7 @@ import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
  * Schedules by seed, against a model, in the mode HHH-L: closed files are there whatever DataNodes die, are taken for
@@ -40,6 +41,17 @@ class SharedModelTest {
 
   @Test
   void noByteOfAClosedFileIsLost() throws Exception {
+    run("block", "flush");
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
+      disabledReason = "takes minutes: make unit-slow")
+  void norIfPacketsAndSyncsGoToTheSharedPath() throws Exception {
+    run("packet", "persist");
+  }
+
+  private void run(String sync, String hsync) throws Exception {
     Path shared = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-shared-test-");
     Configuration conf = TierCluster.mode("Lustre");
     conf.set("dfs.replication", "1");
@@ -48,6 +60,8 @@ class SharedModelTest {
     conf.set("dfs.rdma.lustre.interval", "30");
     conf.set("dfs.rdma.lustre.member.timeout", "1000");
     conf.set("dfs.rdma.lustre.timeout", "240000");
+    conf.set("dfs.rdma.lustre.sync", sync);
+    conf.set("dfs.rdma.memory.hsync", hsync);
     // RAM for few blocks; what is on SSD or disk is given up for its copy at once.
     conf.set("dfs.rdma.memory.capacity", "400k");
     conf.set("dfs.rdma.lustre.local.percentage", "0.000001");
@@ -141,7 +155,7 @@ class SharedModelTest {
     System.arraycopy(more, 0, all, old.length, more.length);
     try (FSDataOutputStream out = hdfs.fs.append(new org.apache.hadoop.fs.Path(name))) {
       out.write(more, 0, more.length / 2);
-      out.hflush();
+      out.hsync();
       out.write(more, more.length / 2, more.length - more.length / 2);
     }
     files.put(name, all);

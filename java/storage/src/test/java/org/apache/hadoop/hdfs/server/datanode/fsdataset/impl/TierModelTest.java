@@ -133,6 +133,7 @@ class TierModelTest {
   private void run(String name) throws Exception {
     mode = name;
     Configuration conf = TierCluster.mode(mode);
+    conf.set("dfs.rdma.memory.hsync", mode.equals("hhh-m") ? "persist" : "flush");
     conf.setInt("dfs.replication", 2);
     conf.setLong("dfs.blocksize", BLOCK);
     conf.setLong("dfs.namenode.fs-limits.min-block-size", 0);
@@ -254,7 +255,11 @@ class TierModelTest {
     int half = bytes.length / 2;
     try (FSDataOutputStream out = hdfs.fs.append(new Path(name))) {
       out.write(bytes, 0, half);
-      out.hflush();
+      if (mode.equals("hhh-m") && random.nextBoolean()) {
+        out.hsync();
+      } else {
+        out.hflush();
+      }
       checkBegin(name, Arrays.copyOf(all, old.length + half));
       out.write(bytes, half, bytes.length - half);
     }
