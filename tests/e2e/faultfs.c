@@ -1,0 +1,295 @@
+/*
+ * A file system that shows another folder, with faults: faultfs CONTROL SOURCE MOUNTPOINT [OPTION...]
+ *
+ * CONTROL is a file of rules, one a line, read again at each call while it changes:
+ *     CALL EIO|ENOSPC|ESTALE|EROFS   the call fails
+ *     CALL hang                      the call waits until the rule is gone
+ *     CALL delay MILLISECONDS        the call takes so much longer
+ * CALL is one of: look (attributes, lists, statfs), open (create, too), read, write, sync, change (rename, unlink,
+ * folders, truncate), or * for all. The first rule that fits counts. An empty file, or none, means no faults.
+ */
+#define FUSE_USE_VERSION 31
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char *control;
+static const char *source;
+
+static void sleep_ms(long ms)
+{
+    struct timespec time = {ms / 1000, ms % 1000 * 1000000};
+
+    while (nanosleep(&time, &time) && errno == EINTR)
+        ;
+}
+
+struct rule {
+    int error;
+    int hangs;
+    long delay;
+};
+
+static int error_of(const char *name)
+{
+    static const struct {
+        const char *name;
+        int error;
+    } errors[] = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"ESTALE", ESTALE}, {"EROFS", EROFS}};
+
+    for (size_t i = 0; i < sizeof(errors) / sizeof(*errors); i++)
+        if (!strcmp(name, errors[i].name))
+            return errors[i].error;
+    return 0;
+}
+
+static struct rule rule_for(const char *call)
+{
+    struct rule rule = {0, 0, 0};
+    char line[128], which[32], what[32];
+    FILE *file = fopen(control, "re");
+
+    while (file && fgets(line, sizeof(line), file)) {
+        long delay = 0;
+        if (sscanf(line, "%31s %31s %ld", which, what, &delay) < 2 || (strcmp(which, "*") && strcmp(which, call)))
+            continue;
+        rule.error = error_of(what);
+        rule.hangs = !strcmp(what, "hang");
+        rule.delay = delay;
+        break;
+    }
+    if (file)
+        fclose(file);
+    return rule;
+}
+
+/* Returns 0, or the error (negative) that the call is to fail with. */
+static int fault(const char *call)
+{
+    struct rule rule = rule_for(call);
+
+    while (rule.hangs) {
+        sleep_ms(20);
+        rule = rule_for(call);
+    }
+    if (rule.delay > 0)
+        sleep_ms(rule.delay);
+    return -rule.error;
+}
+
+static int result(long done)
+{
+    return done < 0 ? -errno : 0;
+}
+
+/* Sets `full` to the path in the source; returns from the caller where a fault is due or the path is too long. */
+#define BEGIN(call, path)                                                                                              \
+    char full[PATH_MAX];                                                                                               \
+    int due = fault(call);                                                                                             \
+    if (due)                                                                                                           \
+        return due;                                                                                                    \
+    if (snprintf(full, sizeof(full), "%s%s", source, path) >= (int)sizeof(full))                                       \
+    return -ENAMETOOLONG
+
+static int fs_getattr(const char *path, struct stat *status, struct fuse_file_info *info)
+{
+    BEGIN("look", path);
+    (void)info;
+    return result(lstat(full, status));
+}
+
+static int fs_readdir(const char *path, void *list, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *info,
+                      enum fuse_readdir_flags flags)
+{
+    BEGIN("look", path);
+    DIR *folder = opendir(full);
+    (void)offset, (void)info, (void)flags;
+    if (!folder)
+        return -errno;
+    for (struct dirent *entry; (entry = readdir(folder));)
+        fill(list, entry->d_name, NULL, 0, 0);
+    closedir(folder);
+    return 0;
+}
+
+static int fs_statfs(const char *path, struct statvfs *status)
+{
+    BEGIN("look", path);
+    return result(statvfs(full, status));
+}
+
+static int fs_open(const char *path, struct fuse_file_info *info)
+{
+    BEGIN("open", path);
+    int file = open(full, info->flags);
+    if (file < 0)
+        return -errno;
+    info->fh = file;
+    return 0;
+}
+
+static int fs_create(const char *path, mode_t mode, struct fuse_file_info *info)
+{
+    BEGIN("open", path);
+    int file = open(full, info->flags, mode);
+    if (file < 0)
+        return -errno;
+    info->fh = file;
+    return 0;
+}
+
+static int fs_release(const char *path, struct fuse_file_info *info)
+{
+    (void)path;
+    return result(close(info->fh));
+}
+
+static int fs_read(const char *path, char *bytes, size_t size, off_t offset, struct fuse_file_info *info)
+{
+    int due = fault("read");
+    ssize_t done;
+
+    (void)path;
+    if (due)
+        return due;
+    done = pread(info->fh, bytes, size, offset);
+    return done < 0 ? -errno : (int)done;
+}
+
+static int fs_write(const char *path, const char *bytes, size_t size, off_t offset, struct fuse_file_info *info)
+{
+    int due = fault("write");
+    ssize_t done;
+
+    (void)path;
+    if (due)
+        return due;
+    done = pwrite(info->fh, bytes, size, offset);
+    return done < 0 ? -errno : (int)done;
+}
+
+static int fs_fsync(const char *path, int data_only, struct fuse_file_info *info)
+{
+    int due = fault("sync");
+
+    (void)path;
+    return due ? due : result(data_only ? fdatasync(info->fh) : fsync(info->fh));
+}
+
+static int fs_fsyncdir(const char *path, int data_only, struct fuse_file_info *info)
+{
+    (void)path, (void)data_only, (void)info;
+    return fault("sync");
+}
+
+static int fs_truncate(const char *path, off_t size, struct fuse_file_info *info)
+{
+    BEGIN("change", path);
+    return result(info ? ftruncate(info->fh, size) : truncate(full, size));
+}
+
+static int fs_rename(const char *from, const char *to, unsigned int flags)
+{
+    BEGIN("change", from);
+    char target[PATH_MAX];
+    if (flags || snprintf(target, sizeof(target), "%s%s", source, to) >= (int)sizeof(target))
+        return -EINVAL;
+    return result(rename(full, target));
+}
+
+static int fs_unlink(const char *path)
+{
+    BEGIN("change", path);
+    return result(unlink(full));
+}
+
+static int fs_mkdir(const char *path, mode_t mode)
+{
+    BEGIN("change", path);
+    return result(mkdir(full, mode));
+}
+
+static int fs_rmdir(const char *path)
+{
+    BEGIN("change", path);
+    return result(rmdir(full));
+}
+
+static int fs_chmod(const char *path, mode_t mode, struct fuse_file_info *info)
+{
+    BEGIN("change", path);
+    (void)info;
+    return result(chmod(full, mode));
+}
+
+static int fs_chown(const char *path, uid_t user, gid_t group, struct fuse_file_info *info)
+{
+    BEGIN("change", path);
+    (void)info;
+    return result(lchown(full, user, group));
+}
+
+static int fs_utimens(const char *path, const struct timespec times[2], struct fuse_file_info *info)
+{
+    BEGIN("change", path);
+    (void)info;
+    return result(utimensat(AT_FDCWD, full, times, AT_SYMLINK_NOFOLLOW));
+}
+
+/* Nothing is answered from the kernel's caches of names and attributes, so faults show at once. */
+static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config)
+{
+    (void)connection;
+    config->attr_timeout = 0;
+    config->entry_timeout = 0;
+    config->negative_timeout = 0;
+    return NULL;
+}
+
+static const struct fuse_operations operations = {
+    .init = fs_init,
+    .getattr = fs_getattr,
+    .readdir = fs_readdir,
+    .statfs = fs_statfs,
+    .open = fs_open,
+    .create = fs_create,
+    .release = fs_release,
+    .read = fs_read,
+    .write = fs_write,
+    .fsync = fs_fsync,
+    .fsyncdir = fs_fsyncdir,
+    .truncate = fs_truncate,
+    .rename = fs_rename,
+    .unlink = fs_unlink,
+    .mkdir = fs_mkdir,
+    .rmdir = fs_rmdir,
+    .chmod = fs_chmod,
+    .chown = fs_chown,
+    .utimens = fs_utimens,
+};
+
+int main(int count, char **arguments)
+{
+    if (count < 4) {
+        fprintf(stderr, "usage: faultfs CONTROL SOURCE MOUNTPOINT [OPTION...]\n");
+        return 2;
+    }
+    control = realpath(arguments[1], NULL);
+    source = realpath(arguments[2], NULL);
+    if (!control || !source) {
+        perror("faultfs: a path that is not there");
+        return 2;
+    }
+    arguments[2] = arguments[0];
+    return fuse_main(count - 2, arguments + 2, &operations, NULL);
+}
