@@ -264,16 +264,22 @@ class TierDataset extends FsDatasetImpl {
 
   @Override
   public ReplicaHandler recoverAppend(ExtendedBlock block, long stamp, long length) throws IOException {
-    ReplicaHandler made = grow(block, () -> super.recoverAppend(block, stamp, length));
-    restamp(block);
-    return made;
+    return restamped(block, grow(block, () -> super.recoverAppend(block, stamp, length)));
   }
 
   @Override
   public ReplicaHandler recoverRbw(ExtendedBlock block, long stamp, long least, long most) throws IOException {
-    ReplicaHandler made = watched(block, super.recoverRbw(block, stamp, least, most));
-    restamp(block);
-    return made;
+    return restamped(block, watched(block, super.recoverRbw(block, stamp, least, most)));
+  }
+
+  private ReplicaHandler restamped(ExtendedBlock block, ReplicaHandler made) throws IOException {
+    try {
+      restamp(block);
+      return made;
+    } catch (IOException e) {
+      made.close();
+      throw e;
+    }
   }
 
   /** What was persisted of a replica that goes on being written is found by its new generation stamp. */

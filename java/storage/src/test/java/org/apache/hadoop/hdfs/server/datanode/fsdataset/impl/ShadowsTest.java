@@ -182,6 +182,23 @@ class ShadowsTest {
     assertThat(hdfs.read(open)).isEqualTo(Arrays.copyOf(bytes, synced));
   }
 
+  @Test
+  void whatAnHsyncPersistedIsFoundAfterARecoveryOfThePipeline() throws Exception {
+    byte[] bytes = TierCluster.bytes(MB / 2, 9);
+    Path path = new Path("/file");
+    FSDataOutputStream out = hdfs.fs.create(path, true, 4096, (short) 2, MB);
+    out.write(bytes, 0, 300_001);
+    out.hsync();
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(hdfs.datasets().indexOf(hdfs.holder(path, RAM_DISK)));
+    out.write(bytes, 300_001, 1000);
+    out.hflush();
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    restart(true, out);
+    recoverLease(path);
+    assertThat(hdfs.read(path)).isEqualTo(Arrays.copyOf(bytes, 300_001));
+  }
+
   private static void recoverLease(Path path) throws Exception {
     TierCluster.awaitThat(() -> {
       hdfs.report();

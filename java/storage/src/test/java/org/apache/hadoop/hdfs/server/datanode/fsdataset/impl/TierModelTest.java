@@ -331,7 +331,11 @@ class TierModelTest {
     Stopped stopped;
     try (FSDataOutputStream out = open(path)) {
       out.write(bytes, 0, half);
-      out.hflush();
+      if (mode.equals("hhh-m")) {
+        out.hsync();
+      } else {
+        out.hflush();
+      }
       stopped = new Stopped(random.nextInt(NODES));
       checkBegin(path.toString(), Arrays.copyOf(bytes, half));
       out.write(bytes, half, bytes.length - half);
