@@ -81,8 +81,8 @@ public final class Options {
       "what becomes of a block without a shared copy: the write fails, or it stays local and is copied later",
       "fail", "local");
   public static final Option<String> SHARED_WAIT = Option.choice("dfs.rdma.lustre.sync", "block",
-      "when a block gets its shared copy: block: before its end is acknowledged; packet: likewise, and each packet goes "
-          + "there before it is acknowledged; async: behind", "block", "packet", "async");
+      "when a block gets its shared copy: block: before its end is acknowledged; packet: likewise, and each packet "
+          + "goes there before it is acknowledged; async: behind", "block", "packet", "async");
   public static final Option<Boolean> SHARED_SYNC = Option.flag("dfs.rdma.lustre.fsync", true,
       "a shared copy counts when the file system's servers have it");
   public static final Option<Long> SHARED_INTERVAL = Option.millis("dfs.rdma.lustre.interval", 1000, 10, 3_600_000,

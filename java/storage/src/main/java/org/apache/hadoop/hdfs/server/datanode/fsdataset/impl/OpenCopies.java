@@ -40,8 +40,8 @@ final class OpenCopies {
         dataset.shared().await(() -> isHere(data, meta) || bring(data, meta));
       } catch (IOException e) {
         dataset.counts().failures.increment();
-        TierDataset.LOG.warn("{} was left by an hsync and cannot be copied to a local folder, so the file that it is of "
-            + "may lose what was written; start the DataNode again when that is mended", data, e);
+        TierDataset.LOG.warn("{} was left by an hsync and cannot be copied to a local folder, so its file may lose "
+            + "what was written; start the DataNode again when that is mended", data, e);
       }
     }
   }

@@ -142,6 +142,7 @@ abstract class SharedHdfs {
     }
     TierCluster.awaitThat(() -> {
       rounds();
+      hdfs.reportAll();
       return sharedFiles().isEmpty()
           && hdfs.datasets().stream().allMatch(dataset -> dataset.volumeMap.size(hdfs.pool()) == 0);
     }, this::sharedFiles);

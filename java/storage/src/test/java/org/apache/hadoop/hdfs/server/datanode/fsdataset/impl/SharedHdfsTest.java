@@ -286,7 +286,7 @@ class SharedHdfsTest extends SharedHdfs {
     assertThat(hdfs.read(path)).isEqualTo(bytes);
     assertThat(sharedFiles()).hasSize(4);
     FSDataOutputStream out = hdfs.fs.append(path);
-    out.write(bytes);
+    out.write(bytes, 0, 1000);
     out.hsync();
     assertThat(sharedFiles()).hasSize(6);
     out.close();
@@ -320,8 +320,8 @@ class SharedHdfsTest extends SharedHdfs {
     assertThat(copy).hasSameBinaryContentAs(replica.getBlockFile());
     awaitReplicas(path, 1, 2);
     damage(replica.getBlockFile());
-    hdfs.assertHolds(path, MB / 2); // from the copy; the reader tells the NameNode
     TierCluster.awaitThat(() -> {
+      hdfs.assertHolds(path, MB / 2); // from the copy; the reader that meets the damage tells the NameNode
       rounds();
       return dataset.volumeMap.get(hdfs.pool(), replica.getBlockId()) != replica
           && replicas(path).liveReplicas() == 1 && replicas(path).corruptReplicas() == 0;

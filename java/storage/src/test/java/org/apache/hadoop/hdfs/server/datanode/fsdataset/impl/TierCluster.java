@@ -98,9 +98,12 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
       }
       for (TierDataset dataset : datasets()) {
         awaitThat(() -> {
-          report();
-          return dataset.volumeMap.size(pool()) == 0
-              && DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0;
+          if (dataset.volumeMap.size(pool()) == 0
+              && DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0) {
+            return true;
+          }
+          reportAll();
+          return false;
         }, () -> dataset.volumeMap.replicas(pool()));
         dataset.copies().prune();
         for (TierVolume volume : dataset.volumes(null)) {
@@ -230,9 +233,34 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     if (!cluster.getNamesystem().isInSafeMode()) {
       BlockManagerTestUtil.computeAllPendingWork(cluster.getNamesystem().getBlockManager());
     }
-    for (DataNode node : cluster.getDataNodes()) {
+    each(node -> {
       DataNodeTestUtils.triggerHeartbeat(node);
       DataNodeTestUtils.triggerDeletionReport(node);
+    });
+  }
+
+  /** Likewise of all that DataNodes have, blocks that are being written for files that are gone included. */
+  void reportAll() throws IOException {
+    report();
+    each(DataNodeTestUtils::triggerBlockReport);
+  }
+
+  private interface Telling {
+    void by(DataNode node) throws IOException;
+  }
+
+  /** All DataNodes at once: upstream looks each tenth of a second whether one has told. */
+  private void each(Telling telling) throws IOException {
+    try {
+      new ArrayList<>(cluster.getDataNodes()).parallelStream().forEach(node -> {
+        try {
+          telling.by(node);
+        } catch (IOException e) {
+          throw new UncheckedIOException(e);
+        }
+      });
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
   }
 
