@@ -17,12 +17,13 @@ import java.net.SocketTimeoutException;
 import java.nio.ByteBuffer;
 import java.util.ArrayDeque;
 import java.util.BitSet;
+import java.util.Iterator;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.mapred.ShuffleWire;
 
 /**
- * Parts of map outputs one behind the other, fetched in windows, a few ahead of the reader. The reading thread also
- * takes the engine's events. One thread at a time reads; any may close.
+ * Parts of map outputs one behind the other, or ranges of them, fetched in windows, a few ahead of the reader. The
+ * reading thread also takes the engine's events. One thread at a time reads; any may close.
  */
 final class PartWindows implements Closeable {
   private static final int EAGAIN = 11;
@@ -42,8 +43,14 @@ final class PartWindows implements Closeable {
   private final ArrayDeque<Window> windows = new ArrayDeque<>();
   /** Maps whose parts are not fetched. */
   private final BitSet others = new BitSet();
+  /** Ranges that are fetched in place of whole parts; null for none. */
+  private ArrayDeque<Window> ranges;
   private int nextMap;
   private long nextOffset;
+  /** The map that is read. */
+  private int current;
+  /** Whether parts that were not begun are left alone. */
+  private boolean partByPart;
   private volatile boolean closed;
 
   /** A piece of a part: on its way, here, or failed. */
@@ -54,6 +61,7 @@ final class PartWindows implements Closeable {
     boolean asked;
     RegisteredBuffer data;
     IOException failure;
+    boolean unwanted;
 
     Window(int map, long offset, int length) {
       this.map = map;
@@ -63,6 +71,10 @@ final class PartWindows implements Closeable {
 
     @Override
     public void fetched(Fetch fetch, RegisteredBuffer block) {
+      if (unwanted) {
+        block.release();
+        return;
+      }
       if (block.length() == length) {
         data = block;
         return;
@@ -79,6 +91,15 @@ final class PartWindows implements Closeable {
     boolean isDone() {
       return data != null || failure != null;
     }
+
+    /** Nobody will read it. */
+    void drop() {
+      unwanted = true;
+      if (data != null) {
+        data.release();
+        data = null;
+      }
+    }
   }
 
   /**
@@ -91,7 +112,7 @@ final class PartWindows implements Closeable {
     this.link = link;
     this.service = service;
     this.session = answer.session;
-    this.parts = answer.parts;
+    this.parts = answer.parts.clone();
     this.nextMap = answer.inlined;
     this.windowBytes = windowBytes;
     this.ahead = ahead;
@@ -103,8 +124,49 @@ final class PartWindows implements Closeable {
     others.set(map);
   }
 
+  /** Of a part only the first bytes will be read. From now on no part is fetched before it is read. */
+  void limit(int map, long bytes) {
+    parts[map] = Math.min(parts[map], bytes);
+    partByPart = true;
+  }
+
+  /** The rest of the part that is read will not be. */
+  void skip(int map) {
+    for (Iterator<Window> all = windows.iterator(); all.hasNext();) {
+      Window window = all.next();
+      if (window.map == map) {
+        all.remove();
+        window.drop();
+      }
+    }
+    if (nextMap == map) {
+      nextMap++;
+      nextOffset = 0;
+    }
+  }
+
+  /** Fetches so many bytes of a part, for {@link #take}, in place of parts one behind the other. */
+  void add(int map, long offset, int length) {
+    if (ranges == null) {
+      ranges = new ArrayDeque<>();
+    }
+    ranges.add(new Window(map, offset, length));
+  }
+
+  /** The bytes of the next range. */
+  byte[] take() throws IOException {
+    Window first = first();
+    byte[] bytes = new byte[first.length];
+    first.data.buffer().get(bytes);
+    windows.remove();
+    first.data.release();
+    ask();
+    return bytes;
+  }
+
   /** Reads bytes of a part. Parts are read in order, each to its end. */
-  int read(byte[] to, int offset, int length) throws IOException {
+  int read(int map, byte[] to, int offset, int length) throws IOException {
+    current = map;
     Window first = first();
     ByteBuffer bytes = first.data.buffer();
     int count = Math.min(length, bytes.remaining());
@@ -170,11 +232,14 @@ final class PartWindows implements Closeable {
 
   /** Adds the next window. @return false after the last */
   private boolean next() {
-    while (nextMap < parts.length && (others.get(nextMap) || nextOffset == parts[nextMap])) {
+    if (ranges != null) {
+      return !ranges.isEmpty() && windows.add(ranges.remove());
+    }
+    while (nextMap < parts.length && (others.get(nextMap) || nextOffset >= parts[nextMap])) {
       nextMap++;
       nextOffset = 0;
     }
-    if (nextMap == parts.length) {
+    if (nextMap == parts.length || partByPart && nextMap > current) {
       return false;
     }
     int length = (int) Math.min(windowBytes, parts[nextMap] - nextOffset);

@@ -69,9 +69,25 @@ final class PartsInputStream extends InputStream {
     } else if (shared != null && shared.has(map)) {
       count = shared.read(map, answer.parts[map] - left, to, offset, count);
     } else {
-      count = windows.read(to, offset, count);
+      count = windows.read(map, to, offset, count);
     }
     left -= count;
+    return count;
+  }
+
+  /** Skips to the end of a part without fetching it, or reads what is to be skipped. */
+  @Override
+  public long skip(long bytes) throws IOException {
+    if (bytes <= 0 || closed || header.hasRemaining() || bytes < left) {
+      return super.skip(bytes);
+    }
+    long count = left;
+    if (map >= 0 && map < answer.inlined) {
+      answer.inline.position(answer.inline.position() + (int) count);
+    } else if (map >= 0 && (shared == null || !shared.has(map))) {
+      windows.skip(map);
+    }
+    left = 0;
     return count;
   }
 

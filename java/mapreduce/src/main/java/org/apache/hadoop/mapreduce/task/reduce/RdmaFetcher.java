@@ -34,6 +34,16 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
     connection = ours;
   }
 
+  /** The connection that it reads; null if there is none. */
+  synchronized RdmaShuffleConnection current() {
+    return ours;
+  }
+
+  /** As a MergeManager knows it. */
+  int number() {
+    return id;
+  }
+
   @Override
   public void run() {
     try {

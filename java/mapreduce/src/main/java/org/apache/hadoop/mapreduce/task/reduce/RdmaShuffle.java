@@ -5,8 +5,9 @@ import io.howdah.upgrade.Options;
 import io.howdah.upgrade.Upgrade;
 import io.howdah.upgrade.hadoop.HadoopSettings;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
+import java.net.URL;
+import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.MapOutputFile;
 import org.apache.hadoop.mapred.OutputFolders;
@@ -15,6 +16,7 @@ import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
 import org.apache.hadoop.mapred.TaskStatus;
 import org.apache.hadoop.mapreduce.MRConfig;
 import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.mapreduce.TaskAttemptID;
 import org.apache.hadoop.security.UserGroupInformation;
 
 /**
@@ -37,6 +39,12 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   private JobConf conf;
   private ShuffleSchedulerImpl<K, V> scheduler;
   private MergeManager<K, V> merger;
+  /** The same as the two before, if reduce() is fed while map output is fetched; else null. */
+  private StreamScheduler<K, V> streamScheduler;
+  private StreamMergeManager<K, V> streamMerger;
+  private final Map<Integer, RdmaFetcher<K, V>> fetchers = new ConcurrentHashMap<>();
+  private int windowBytes;
+  private int ahead;
   private Throwable failure;
   private String failedThread;
 
@@ -57,6 +65,8 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     MapOutputFile files;
     try {
       upgrade = Upgrade.of(Component.SHUFFLE, new HadoopSettings(conf));
+      windowBytes = upgrade.get(Options.SHUFFLE_PACKET_SIZE).intValue();
+      ahead = upgrade.get(Options.SHUFFLE_PACKETS_AHEAD);
       boolean encrypted = conf.getBoolean(MRConfig.SHUFFLE_SSL_ENABLED_KEY, MRConfig.SHUFFLE_SSL_ENABLED_DEFAULT);
       reads = SharedReads.of(upgrade, given.getReduceId(),
           UserGroupInformation.getCurrentUser().getUserName()); // whose folders NodeManagers have
@@ -65,6 +75,10 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
         return;
       }
       files = OutputFolders.of(given.getMapOutputFile(), conf);
+      if (StreamMergeManager.isWanted(upgrade, given.getReduceId())) {
+        initStreams(files);
+        return;
+      }
     } catch (IOException e) {
       throw new IllegalArgumentException(e.getMessage(), e);
     }
@@ -74,6 +88,17 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
         given.getReporter(), given.getCodec(), given.getCombinerClass(), given.getCombineCollector(),
         given.getSpilledRecordsCounter(), given.getReduceCombineInputCounter(), given.getMergedMapOutputsCounter(),
         this, given.getMergePhase(), files);
+  }
+
+  private void initStreams(MapOutputFile files) throws IOException {
+    StreamRefills refills = new StreamRefills(conf, new Refilled(), context.getReporter(),
+        context.getReduceTask().getShuffleSecret());
+    streamScheduler = new StreamScheduler<>(context, conf, this);
+    streamMerger = new StreamMergeManager<>(context, MergeBudget.of(conf, upgrade), files, this,
+        number -> fetchers.get(number).current(), refills);
+    streamScheduler.streams(streamMerger);
+    scheduler = streamScheduler;
+    merger = streamMerger;
   }
 
   private void initStock(boolean encrypted) throws IOException {
@@ -101,31 +126,49 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     EventFetcher<K, V> ends = new QuickEventFetcher<>(context.getReduceId(), context.getUmbilical(), scheduler, this,
         events, reducers);
     ends.start();
-    List<Fetcher<K, V>> fetchers = startFetchers();
-    while (!scheduler.waitUntilDone(PROGRESS_MILLIS)) {
+    startFetchers();
+    while (!scheduler.waitUntilDone(PROGRESS_MILLIS) || streamScheduler != null && !streamScheduler.begin()) {
       context.getReporter().progress();
       throwFailure();
     }
     ends.shutDown();
-    for (Fetcher<K, V> fetcher : fetchers) {
+    for (Fetcher<K, V> fetcher : fetchers.values()) {
       fetcher.shutDown();
     }
     scheduler.close();
     return merge();
   }
 
-  private List<Fetcher<K, V>> startFetchers() throws IOException {
+  private void startFetchers() throws IOException {
     ShuffleClientMetrics metrics = new ShuffleClientMetrics(context.getReduceId(), conf);
-    int windowBytes = upgrade.get(Options.SHUFFLE_PACKET_SIZE).intValue();
-    int ahead = upgrade.get(Options.SHUFFLE_PACKETS_AHEAD);
-    List<Fetcher<K, V>> fetchers = new ArrayList<>();
     for (int i = conf.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS); i > 0; i--) {
-      Fetcher<K, V> fetcher = new RdmaFetcher<>(context, scheduler, merger, metrics, this,
-          url -> new RdmaShuffleConnection(url, upgrade, windowBytes, ahead, reads));
+      RdmaFetcher<K, V> fetcher = new RdmaFetcher<>(context, scheduler, merger, metrics, this,
+          url -> connection(url, reads));
+      fetchers.put(fetcher.number(), fetcher);
       fetcher.start();
-      fetchers.add(fetcher);
     }
-    return fetchers;
+  }
+
+  private RdmaShuffleConnection connection(URL url, SharedReads files) {
+    return new RdmaShuffleConnection(url, upgrade, windowBytes, ahead, files);
+  }
+
+  /** The reducer, as what fetches while it runs knows it. */
+  private final class Refilled implements StreamRefills.Reducer {
+    @Override
+    public RdmaShuffleConnection connection(URL url) {
+      return RdmaShuffle.this.connection(url, null);
+    }
+
+    @Override
+    public void lost(TaskAttemptID map) {
+      context.getStatus().addFetchFailedMap(org.apache.hadoop.mapred.TaskAttemptID.downgrade(map));
+      try {
+        context.getReduceTask().statusUpdate(context.getUmbilical());
+      } catch (IOException e) {
+        upgrade.component().log().warn("The ApplicationMaster was not told that {} is lost", map, e);
+      }
+    }
   }
 
   private RawKeyValueIterator merge() throws IOException {
@@ -166,6 +209,9 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   public void close() {
     if (stock != null) {
       stock.close();
+    }
+    if (streamMerger != null) {
+      streamMerger.end();
     }
     upgrade.close();
   }

@@ -16,9 +16,11 @@ import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.channels.SocketChannel;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import javax.crypto.SecretKey;
 import org.apache.hadoop.mapred.ShuffleWire;
 import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
 import org.jboss.netty.handler.codec.http.QueryStringDecoder;
@@ -229,6 +231,57 @@ final class RdmaShuffleConnection extends HttpURLConnection {
       }
     }
     return new PartsInputStream(maps, Integer.parseInt(parameter("reduce")), answer, windows, shared, this::release);
+  }
+
+  // Ranges of parts, for a merge that fetches them while it reads.
+
+  /** Whether parts come over the engine, so that a range of one can be fetched later. */
+  boolean isOverEngine() {
+    return plain == null && windows != null;
+  }
+
+  /** Of a map's part only the first bytes will be read; the rest is skipped. */
+  void limit(String map, long bytes) {
+    windows.limit(Arrays.asList(maps()).indexOf(map), bytes);
+  }
+
+  /**
+   * Connects, proves the job's secret and checks the answer's proof, as stock's Fetcher does.
+   *
+   * @return the parts' lengths, in the order of the request's maps; null if the engine is not used
+   * @throws IOException if the secret is refused or the answer is not proved
+   */
+  long[] prove(SecretKey secret, int connectMillis, int readMillis) throws IOException {
+    String hash = SecureShuffleUtils.hashFromString(SecureShuffleUtils.buildMsgFrom(url), secret);
+    addRequestProperty(SecureShuffleUtils.HTTP_HEADER_URL_HASH, hash);
+    setConnectTimeout(connectMillis);
+    setReadTimeout(readMillis);
+    connect();
+    if (plain != null) {
+      plain.disconnect();
+      return null;
+    }
+    if (!answer.isGranted()) {
+      throw new IOException(url.getHost() + " refused: " + answer.status + " " + answer.text);
+    }
+    SecureShuffleUtils.verifyReply(answer.text, hash, secret);
+    return answer.parts.clone();
+  }
+
+  /** After {@link #prove}: fetches a range of a part, for {@link #take}. @param map the number in the request */
+  void fetch(int map, long offset, int length) {
+    windows.add(map, offset, length);
+  }
+
+  /** The bytes of the next range. */
+  byte[] take() throws IOException {
+    PartWindows reading = windows;
+    if (reading == null) {
+      throw new IOException("the connection was closed");
+    }
+    byte[] bytes = reading.take();
+    Traffic.of("shuffle.read", transport).bytes(bytes.length);
+    return bytes;
   }
 
   /** Transport that the connection goes over, {@link Traffic#SOCKET} for a socket. */

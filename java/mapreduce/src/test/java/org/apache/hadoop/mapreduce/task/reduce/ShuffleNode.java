@@ -30,9 +30,21 @@ final class ShuffleNode implements Closeable {
   private final Path local;
   private final Configuration conf = new Configuration();
   private final ApplicationId application = ApplicationId.newInstance(1000L, 1);
+  private final Token<JobTokenIdentifier> token;
   private final SecretKey secret;
 
   ShuffleNode(ShuffleHandler handler, Path local, String... settings) throws IOException {
+    this(handler, local, new Token<>(new JobTokenIdentifier(new Text("job_1000_0001")), new JobTokenSecretManager()),
+        settings);
+  }
+
+  /** One in place of another, which was closed: on its port, with its job and its outputs. */
+  ShuffleNode(ShuffleHandler handler, ShuffleNode before, int port) throws IOException {
+    this(handler, before.local, before.token, ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY + "=" + port);
+  }
+
+  private ShuffleNode(ShuffleHandler handler, Path local, Token<JobTokenIdentifier> token, String... settings)
+      throws IOException {
     this.handler = handler;
     this.local = local;
     conf.set(YarnConfiguration.NM_LOCAL_DIRS, local.toString());
@@ -40,9 +52,7 @@ final class ShuffleNode implements Closeable {
     for (String setting : settings) {
       conf.set(setting.split("=")[0], setting.split("=")[1]);
     }
-    JobTokenSecretManager secrets = new JobTokenSecretManager();
-    JobTokenIdentifier job = new JobTokenIdentifier(new Text("job_1000_0001"));
-    Token<JobTokenIdentifier> token = new Token<>(job, secrets);
+    this.token = token;
     secret = JobTokenSecretManager.createSecretKey(token.getPassword());
     handler.init(conf);
     handler.start();
@@ -60,27 +70,40 @@ final class ShuffleNode implements Closeable {
 
   /** Writes the output of a map, whose part for each reducer has so many bytes. */
   Path write(int map, int... sizes) throws IOException {
-    Path folder = local.resolve("usercache/" + USER + "/appcache/" + application + "/output/" + map(map));
-    Files.createDirectories(folder);
-    SpillRecord index = new SpillRecord(sizes.length);
     Random random = new Random(map);
+    byte[][] parts = new byte[sizes.length][];
+    long[] raw = new long[sizes.length];
+    for (int i = 0; i < sizes.length; i++) {
+      parts[i] = new byte[sizes[i]];
+      random.nextBytes(parts[i]);
+      raw[i] = sizes[i] + 7L;
+    }
+    return write(map(map), raw, parts);
+  }
+
+  /** Writes the output of a map's attempt. @param raw bytes of each part before it was compressed */
+  Path write(String attempt, long[] raw, byte[]... parts) throws IOException {
+    Path folder = local.resolve("usercache/" + USER + "/appcache/" + application + "/output/" + attempt);
+    Files.createDirectories(folder);
+    SpillRecord index = new SpillRecord(parts.length);
     long at = 0;
     try (java.io.OutputStream out = Files.newOutputStream(folder.resolve("file.out"))) {
-      for (int i = 0; i < sizes.length; i++) {
-        byte[] bytes = new byte[sizes[i]];
-        random.nextBytes(bytes);
-        out.write(bytes);
-        index.putIndex(new IndexRecord(at, sizes[i] + 7L, sizes[i]), i);
-        at += sizes[i];
+      for (int i = 0; i < parts.length; i++) {
+        out.write(parts[i]);
+        index.putIndex(new IndexRecord(at, raw[i], parts[i].length), i);
+        at += parts[i].length;
       }
     }
     index.writeToFile(new org.apache.hadoop.fs.Path(folder.resolve("file.out.index").toUri()), new JobConf(conf));
     return folder.resolve("file.out");
   }
 
+  int port() throws IOException {
+    return ShuffleHandler.deserializeMetaData(handler.getMetaData());
+  }
+
   URL url(int reduce, String... maps) throws IOException {
-    int port = ShuffleHandler.deserializeMetaData(handler.getMetaData());
-    return new URL("http", "localhost", port, "/mapOutput?job=job_1000_0001&reduce=" + reduce + "&map="
+    return new URL("http", "localhost", port(), "/mapOutput?job=job_1000_0001&reduce=" + reduce + "&map="
         + String.join(",", maps));
   }
 
