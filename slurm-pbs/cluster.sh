@@ -7,28 +7,40 @@
 # The packages' folder of domain sockets is their DataNode's.
 # shellcheck disable=SC2016 # Hadoop's variables
 write_template() {
-    local task master tiers=()
-    ! stores_in_ram || tiers=(dfs.rdma.memory.capacity '${howdah.ram}')
+    local task master folders=() workers=1
     mkdir "$1"
-    site_file "$1/hdfs-site.xml" dfs.namenode.http-address "$MASTER:50070" dfs.namenode.rpc-bind-host 0.0.0.0 \
-        dfs.namenode.http-bind-host 0.0.0.0 dfs.namenode.datanode.registration.ip-hostname-check false \
-        dfs.datanode.du.reserved '${howdah.reserved}' dfs.datanode.data.dir '${howdah.data}' \
-        ${tiers[@]+"${tiers[@]}"} dfs.namenode.safemode.extension 0 \
-        dfs.client.read.shortcircuit false dfs.domain.socket.path ''
+    if has_hdfs; then
+        write_hdfs_template "$1"
+        workers=2
+    else
+        folders=(yarn.nodemanager.local-dirs '${howdah.data}' yarn.nodemanager.log-dirs '${howdah.logs}')
+    fi
     site_file "$1/yarn-site.xml" yarn.resourcemanager.webapp.address "$MASTER:8088" yarn.resourcemanager.bind-host 0.0.0.0 \
         yarn.nodemanager.bind-host 0.0.0.0 yarn.nodemanager.hostname '${howdah.address}' yarn.nodemanager.resource.memory-mb '${howdah.memory}' \
         yarn.nodemanager.resource.cpu-vcores '${howdah.cores}' yarn.scheduler.minimum-allocation-mb 128 \
         yarn.scheduler.maximum-allocation-mb 1048576 yarn.scheduler.maximum-allocation-vcores 1024 \
         yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms 0 \
         yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage 99 \
-        yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb 256
+        yarn.nodemanager.disk-health-checker.min-free-space-per-disk-mb 256 ${folders[@]+"${folders[@]}"}
     # As many tasks as cores, by what this node would have if it worked.
-    plan_node "$(node_memory "${MEMORY[0]}")" 0 2 0 "$(ram_space)"
+    plan_node "$(node_memory "${MEMORY[0]}")" 0 "$workers" 0 "$(ram_space)"
     task=$(between 512 $((CONTAINERS / $(node_cores "${CORES[0]}"))) 4096)
     master=$(between 512 "$task" 1536)
     site_file "$1/mapred-site.xml" mapreduce.map.memory.mb "$task" mapreduce.map.java.opts "-Xmx$((task * 4 / 5))m" \
         mapreduce.reduce.memory.mb "$task" mapreduce.reduce.java.opts "-Xmx$((task * 4 / 5))m" \
         yarn.app.mapreduce.am.resource.mb "$master" yarn.app.mapreduce.am.command-opts "-Xmx$((master * 4 / 5))m"
+}
+
+# write_hdfs_template FOLDER: likewise, of HDFS.
+# shellcheck disable=SC2016 # Hadoop's variables
+write_hdfs_template() {
+    local tiers=()
+    ! stores_in_ram || tiers=(dfs.rdma.memory.capacity '${howdah.ram}')
+    site_file "$1/hdfs-site.xml" dfs.namenode.http-address "$MASTER:50070" dfs.namenode.rpc-bind-host 0.0.0.0 \
+        dfs.namenode.http-bind-host 0.0.0.0 dfs.namenode.datanode.registration.ip-hostname-check false \
+        dfs.datanode.du.reserved '${howdah.reserved}' dfs.datanode.data.dir '${howdah.data}' \
+        ${tiers[@]+"${tiers[@]}"} dfs.namenode.safemode.extension 0 \
+        dfs.client.read.shortcircuit false dfs.domain.socket.path ''
 }
 
 # configured FILE NAME: of the job's configuration.
@@ -68,6 +80,7 @@ node_managers() {
 
 hdfs_ready() {
     local names
+    has_hdfs || return 0
     names=$(live_datanodes) && [ "$(grep -c . <<<"$names")" -ge "$WORKERS" ]
 }
 
@@ -82,6 +95,7 @@ yarn_ready() {
 # make_folders: /tmp and the user's own in HDFS.
 make_folders() {
     local user
+    has_hdfs || return 0
     user=$(id -un)
     make_hdfs_folder "$NAMENODE" "$user" /tmp 1777 && make_hdfs_folder "$NAMENODE" "$user" "/user/$user"
 }
@@ -96,8 +110,8 @@ node_name() {
 
 # missing_daemons: each daemon that is not there yet, with the last error of its log.
 missing_daemons() {
-    local index live tasks scheduler=resourcemanager worker=nodemanager name address containers runners first there
-    live=$(live_datanodes) || live=-
+    local index live='' tasks scheduler=resourcemanager worker=nodemanager name address containers runners first there
+    ! has_hdfs || live=$(live_datanodes) || live=-
     if [ "$MODE" = spark-standalone ]; then
         scheduler=master worker=worker
         tasks=$(spark_workers) || tasks=-
@@ -113,7 +127,7 @@ missing_daemons() {
         [ ! -r "$JOB/run/node-$index" ] || . "$JOB/run/node-$index"
         if [ -z "$name" ]; then printf '  %s: the node has not started yet: see %s/logs\n' "${HOSTS[index]}" "$JOB"; continue; fi
         [ "$containers" -gt 0 ] || continue
-        if [ "$live" != - ] && ! grep -qE "^$name(\.|$)" <<<"$live"; then
+        if has_hdfs && [ "$live" != - ] && ! grep -qE "^$name(\.|$)" <<<"$live"; then
             printf '  datanode on %s: %s\n' "$name" "$(reason "$JOB/logs" datanode "$name")"
         fi
         [ "$tasks" != - ] || continue

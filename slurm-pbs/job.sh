@@ -37,12 +37,14 @@ and stops it. The first node has NameNode and ResourceManager, the others DataNo
 What the command leaves in HDFS goes with the job: copy it out. Exits as the command does.
 
   --mode MODE           plain (default): HDFS and YARN; hhh, hhh-m, hhh-l: HDFS in the storage mode HHH, HHH-M or HHH-L, and YARN;
+                        lustre-local, lustre-only: YARN without HDFS, intermediate data on the nodes' disks or in --shared;
                         spark-standalone: HDFS and Spark's own master and workers
-  --ssd, --hdd FOLDER,...   each node's folders for HDFS's data, on SSD and on disk (default SSD_PATH, HDD_PATH, else
-                        HOWDAH_JOB_LOCAL)
+  --ssd, --hdd FOLDER,...   each node's folders for HDFS's data, in lustre-local for intermediate data, on SSD and on disk
+                        (default SSD_PATH, HDD_PATH, else HOWDAH_JOB_LOCAL)
   --ram FOLDER,...      hhh, hhh-m, hhh-l: likewise, of a tmpfs (default RAMDISK_PATH, else /dev/shm)
-  --shared FOLDER       of Lustre or another shared file system: where the job's folder is made, and in hhh-l the copies of blocks
-                        (default LUSTRE_PATH; without it where the job was submitted, which hhh-l does not take)
+  --shared FOLDER       of Lustre or another shared file system: where the job's folder is made, in hhh-l the copies of blocks, in
+                        lustre-only intermediate data (default LUSTRE_PATH; without it where the job was submitted, which
+                        hhh-l and lustre-* do not take)
   --in SOURCE=/PATH     copies SOURCE into HDFS before COMMAND; may be repeated
   --out /PATH=TARGET    copies from HDFS to TARGET after COMMAND, whether that failed or not; may be repeated
   --settings FILE       HiBD's file of settings: a line each, C, H, M or Y (core, hdfs, mapred, yarn), NAME and VALUE
@@ -73,7 +75,7 @@ fail() {
 
 # make_job_folder: JOB with the configuration and what node.sh is told. A job that is started again gets another one.
 make_job_folder() {
-    local workers=("${HOSTS[@]:1}") layers=(cluster) shared=() run=$JOB_ID try=0
+    local workers=("${HOSTS[@]:1}") run=$JOB_ID try=0
     if [ -n "$ALL_WORK" ] || [ ${#workers[@]} -eq 0 ]; then workers=("${HOSTS[@]}"); fi
     WORKERS=${#workers[@]}
     until (umask 077; mkdir -- "$SUBMITTED/howdah-job-$run") 2>/dev/null; do
@@ -83,30 +85,38 @@ make_job_folder() {
     done
     RUN=$run JOB=$SUBMITTED/howdah-job-$run
     mkdir "$JOB/logs" "$JOB/run"
+    SHARED_DATA=''
+    ! keeps_shared_data || SHARED_DATA=${SHARED%/}/howdah-$RUN-shared
+    write_configuration "$(IFS=,; echo "${workers[*]}")"
+    write_spark_configuration "$JOB/spark"
+    write_node_settings
+    find_pages
+}
+
+# write_configuration WORKERS: Hadoop's, out of templates. howdah.local and howdah.data are known to each node by itself.
+# shellcheck disable=SC2016
+write_configuration() {
+    local layers=(cluster) shared=()
+    if ! has_hdfs; then layers=("$MODE"); elif stores_in_ram; then layers+=("$MODE"); fi
+    [ -z "$SHARED_DATA" ] || shared=(--set shared="$SHARED_DATA")
     write_template "$JOB/site"
     write_settings "$JOB/settings-site"
-    write_spark_configuration "$JOB/spark"
-    ! stores_in_ram || layers+=("$MODE")
-    COPIES=''
-    if [ "$MODE" = hhh-l ]; then
-        COPIES=${SHARED%/}/howdah-$RUN-copies
-        shared=(--set shared="$COPIES")
-    fi
     layers+=("$JOB/site" "$JOB/settings-site" ${TEMPLATES[@]+"${TEMPLATES[@]}"})
-    # howdah.local is known to each node by itself.
-    # shellcheck disable=SC2016
     "$HOWDAH_HOME/bin/howdah" template write "$JOB/conf" "${layers[@]}" --set folders='${howdah.data}' ${shared[@]+"${shared[@]}"} \
-        --set namenode="$MASTER" --set resourcemanager="$MASTER" --workers "$(IFS=,; echo "${workers[*]}")" \
+        --set namenode="$MASTER" --set resourcemanager="$MASTER" --workers "$1" \
         --set hdfs='${howdah.local}/hdfs' --set yarn='${howdah.local}/yarn' ${PROPERTIES[@]+"${PROPERTIES[@]}"} ||
         fail "the configuration could not be made" "the message above says why"
+}
+
+# write_node_settings: what node.sh is told.
+write_node_settings() {
     {
         printf 'HOWDAH_HOME=%q JOB=%q RUN=%q LOCAL=%q NODES=%q ALL_WORK=%q ' "$HOWDAH_HOME" "$JOB" "$RUN" "$LOCAL" "${#HOSTS[@]}" "$ALL_WORK"
-        printf 'MODE=%q MASTER=%q RAM=%q SSD=%q HDD=%q ' "$MODE" "$MASTER" "$RAM" "$SSD" "$HDD"
-        printf 'COPIES=%q SHARED_LOCAL=%q TOPOLOGY=%q\n' "$COPIES" "$(configured hdfs-site.xml dfs.rdma.lustre.path.local)" "$TOPOLOGY"
+        printf 'MODE=%q MASTER=%q RAM=%q SSD=%q HDD=%q SHARED=%q ' "$MODE" "$MASTER" "$RAM" "$SSD" "$HDD" "$SHARED"
+        printf 'SHARED_DATA=%q SHARED_LOCAL=%q TOPOLOGY=%q\n' "$SHARED_DATA" "$(configured hdfs-site.xml dfs.rdma.lustre.path.local)" "$TOPOLOGY"
         printf 'MEMORY=(%s) CORES=(%s)\n' "${MEMORY[*]}" "${CORES[*]}"
         [ -z "${JAVA_HOME:-}" ] || printf 'export JAVA_HOME=%q\n' "$JAVA_HOME"
     } >"$JOB/settings"
-    find_pages
 }
 
 # on_all_nodes COMMAND...: one step of srun. It would take options from SLURM_* and SRUN_* variables, and so from sbatch's and from
@@ -231,7 +241,7 @@ stop_nodes() {
     done
     [ -z "$alive" ] || echo "howdah job: a node did not answer; what it has left, the next job there removes" >&2
     for pid in ${NODE_PIDS[@]+"${NODE_PIDS[@]}"}; do kill -9 "$pid" 2>/dev/null || true; done
-    [ -z "$OWN_COPIES" ] || rm -rf -- "$OWN_COPIES" # mostly the first node has removed it
+    [ -z "$OWN_SHARED" ] || rm -rf -- "$OWN_SHARED" # mostly the first node has done so
     show_use || true
 }
 
@@ -251,9 +261,11 @@ make_own_folder() {
         fail "$(uname -n) cannot write to its disk" "set HOWDAH_JOB_LOCAL to a folder of each node's own disk"
 }
 
-# make_copies_folder: OWN_COPIES, where DataNodes of the mode HHH-L keep copies of blocks.
-make_copies_folder() {
-    [ -z "$COPIES" ] || own OWN_COPIES "$COPIES" || fail "$COPIES cannot be made" "remove it if a job that was killed has left it"
+# make_shared_folder: OWN_SHARED, for copies of blocks in the mode HHH-L; without HDFS for what YARN's applications hand to their nodes.
+make_shared_folder() {
+    [ -n "$SHARED_DATA" ] || return 0
+    own OWN_SHARED "$SHARED_DATA" || fail "$SHARED_DATA cannot be made" "remove it if a job that was killed has left it"
+    has_hdfs || mkdir -m 700 -- "$SHARED_DATA/staging"
 }
 
 # cluster_environment: the variables by which the command finds the cluster.
@@ -319,7 +331,7 @@ read_options() {
 run_job() {
     local kind=$1 status=0
     shift
-    HOWDAH_HOME=${HOWDAH_HOME:-/usr/lib/howdah} TEMPLATES=() PROPERTIES=() SPARK_PROPERTIES=() ALL_WORK='' NODE_PIDS=() STOP='' COMMAND_PID='' OWN_LOCAL='' OWN_COPIES=''
+    HOWDAH_HOME=${HOWDAH_HOME:-/usr/lib/howdah} TEMPLATES=() PROPERTIES=() SPARK_PROPERTIES=() ALL_WORK='' NODE_PIDS=() STOP='' COMMAND_PID='' OWN_LOCAL='' OWN_SHARED=''
     MODE=plain RAM='' SSD='' HDD='' SHARED='' SETTINGS='' INPUTS=() OUTPUTS=() CORE_SITE=() HDFS_SITE=() MAPRED_SITE=() YARN_SITE=()
     # A job that was given no environment has neither.
     PATH=${PATH:-/usr/local/bin:/usr/bin:/bin} HOME=${HOME:-$(getent passwd "$UID" | cut -d: -f6)}
@@ -339,7 +351,7 @@ run_job() {
     make_job_folder
     trap stop_nodes EXIT
     trap 'exit 143' TERM INT HUP
-    make_copies_folder
+    make_shared_folder
     start_nodes "$kind"
     cluster_environment
     wait_for_cluster

@@ -2,20 +2,27 @@
 # The modes of a job, its options and HiBD's names for them. Sourced by job.sh, which has fail.
 # shellcheck disable=SC2034 # for the caller
 
+MODES='plain, hhh, hhh-m, hhh-l, lustre-local, lustre-only, spark-standalone'
+
 # choose_mode: refuses a mode by its name; RAM, SSD, HDD and SHARED from options, else from HiBD's variables.
 choose_mode() {
     local name variable
     case $MODE in
-        plain | hhh | hhh-m | hhh-l | spark-standalone) ;;
-        hhh-l-bb | lustre-local | lustre-only | mrlustre-local | mrlustre-lustre)
-            fail "the mode $MODE is not in this release" "there are: plain, hhh, hhh-m, hhh-l, spark-standalone"
-            ;;
-        *) fail "the mode $MODE is not known" "there are: plain, hhh, hhh-m, hhh-l, spark-standalone" ;;
+        plain | hhh | hhh-m | hhh-l | lustre-local | lustre-only | spark-standalone) ;;
+        mrlustre-local) MODE=lustre-local ;; # HiBD's names
+        mrlustre-lustre) MODE=lustre-only ;;
+        hhh-l-bb) fail "the mode $MODE is not in this release" "there are: $MODES" ;;
+        *) fail "the mode $MODE is not known" "there are: $MODES" ;;
     esac
     if [ -n "$RAM" ] && ! stores_in_ram; then
         fail "a folder in RAM ($RAM) is of no use in the mode $MODE" "add --mode hhh, hhh-m or hhh-l, or leave out --ram and dfs.memory.storage"
     fi
-    SSD=${SSD:-${SSD_PATH:-}} HDD=${HDD:-${HDD_PATH:-}} SHARED=${SHARED:-${LUSTRE_PATH:-}}
+    if [ "$MODE" = lustre-only ]; then
+        [ -z "$SSD$HDD" ] || fail "folders of nodes' own disks ($SSD$HDD) are of no use in the mode lustre-only" "add --mode lustre-local, or leave out --ssd and --hdd"
+    else
+        SSD=${SSD:-${SSD_PATH:-}} HDD=${HDD:-${HDD_PATH:-}}
+    fi
+    SHARED=${SHARED:-${LUSTRE_PATH:-}}
     ! stores_in_ram || RAM=${RAM:-${RAMDISK_PATH:-/dev/shm}}
     [[ $SHARED != *,* ]] || fail "--shared $SHARED is a list" "name one folder that all nodes see"
     for name in RAM SSD HDD SHARED; do
@@ -23,8 +30,13 @@ choose_mode() {
         [[ ${!name} =~ ^(/[A-Za-z0-9/._+=@-]*(,/[A-Za-z0-9/._+=@-]*)*)?$ ]] || fail "--${name,,} ${!name} has a character that Hadoop's lists and URIs do not take" \
             "name absolute paths of letters, digits and / . _ + = @ -, with commas between them"
     done
-    if [ "$MODE" = hhh-l ] && [ -z "$SHARED" ]; then
-        fail "the mode hhh-l keeps copies of blocks on a shared file system, and none is named" "add --shared FOLDER, or set LUSTRE_PATH"
+    check_shared
+}
+
+# check_shared: SHARED is there where the mode needs it.
+check_shared() {
+    if keeps_shared_data && [ -z "$SHARED" ]; then
+        fail "the mode $MODE keeps data on a shared file system, and none is named" "add --shared FOLDER, or set LUSTRE_PATH"
     fi
     if [ -n "$SHARED" ] && { [ ! -d "$SHARED" ] || [ ! -w "$SHARED" ]; }; then
         fail "--shared $SHARED is not a folder that can be written" "name a folder that all nodes see"

@@ -37,6 +37,7 @@ masters=() workers=()
 if [ "$MODE" = spark-standalone ]; then scheduler=spark:master runner=spark:worker; else scheduler=yarn:resourcemanager runner=yarn:nodemanager; fi
 [ "$index" -ne 0 ] || masters=(hdfs:namenode "$scheduler")
 if [ "$index" -ne 0 ] || [ "$NODES" -eq 1 ] || [ -n "$ALL_WORK" ]; then workers=(hdfs:datanode "$runner"); fi
+if ! has_hdfs; then masters=(${masters[@]+"${masters[@]:1}"}) workers=(${workers[@]+"${workers[@]:1}"}); fi
 [ ${#workers[@]} -gt 0 ] || RAM='' SSD='' HDD=''
 declare -A pids=()
 PLAN=() BINDINGS=() executor_cores=0 executor_heap=0
@@ -111,7 +112,7 @@ measure() {
     [ ${#workers[@]} -eq 0 ] || [ "$CONTAINERS" -ge "$least" ] ||
         give_up "the job has $memory MB of this node, its daemons need $(least_memory "$least" "${roles[@]}"): ask for more (Slurm: --mem, PBS: mem)"
     node_options="-Dhowdah.local=$local_folder -Dhowdah.address=$(own_address) -Dhowdah.memory=$CONTAINERS -Dhowdah.cores=$cores -Dhowdah.reserved=${reserved:-0}"
-    node_options+=" -Dhowdah.data=$(data_folders) -Dhowdah.ram=${ram:-0}"
+    node_options+=" -Dhowdah.data=$(data_folders) -Dhowdah.ram=${ram:-0} -Dhowdah.logs=$(container_logs)"
     {
         printf 'name=%q address=%q memory=%q cores=%q containers=%q ' "$name" "$(own_address)" "$memory" "$cores" $((${#workers[@]} ? CONTAINERS : 0))
         printf 'runners=%q executor_cores=%q executor_heap=%q ' "${#PLAN[@]}" "$executor_cores" "$executor_heap"
@@ -124,14 +125,14 @@ measure() {
 storage_sizes() {
     local kind folder folders total sizes=()
     for kind in RAM SSD HDD; do
-        split_list folders "${!kind}"
-        [ "$kind" != HDD ] || [ -n "$SSD$HDD" ] || folders=("$LOCAL")
+        kind_folders folders "$kind"
+        [ "$MODE" != lustre-only ] || folders=()
         total=0
         for folder in ${folders[@]+"${folders[@]}"}; do total=$((total + $(free_space "$folder"))); done
         if [ "$kind" = RAM ]; then total=$DATA_MEMORY; fi
         [ ${#folders[@]} -eq 0 ] || sizes+=("$(case $kind in HDD) echo disk ;; *) echo "$kind" ;; esac) $total")
     done
-    [ -z "$COPIES" ] || sizes+=("shared $(free_space "$COPIES")")
+    [ -z "$SHARED_DATA" ] || sizes+=("shared $(free_space "$SHARED_DATA")")
     (IFS=,; printf '%s\n' "${sizes[*]}")
 }
 
@@ -195,7 +196,7 @@ clean_up() {
         rm -rf -- "$folder"
     done
     # No DataNode of the other nodes writes there any more.
-    if [ "$index" -eq 0 ] && [ -n "$COPIES" ]; then rm -rf -- "$COPIES"; fi
+    if [ "$index" -eq 0 ] && [ -n "$SHARED_DATA" ]; then rm -rf -- "$SHARED_DATA"; fi
     wait # all are dead: their processor time counts now
     times >"$JOB/run/times-$index" || true
 }
@@ -226,7 +227,7 @@ umask 077
 check_storage
 ask_doctor
 while read -r root; do [ ! -d "$root" ] || remove_leftovers "$root"; done < <(data_roots)
-[ -z "$COPIES" ] || remove_leftovers "${COPIES%/*}"
+[ -z "$SHARED_DATA" ] || remove_leftovers "${SHARED_DATA%/*}"
 measure
 trap clean_up EXIT
 # No more than a flag: bash 5.2 dies of SIGSEGV in what comes after an exit from within read -t, here clean_up.

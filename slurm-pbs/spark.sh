@@ -9,6 +9,8 @@ write_spark_configuration() {
     {
         echo
         if [ "$MODE" = spark-standalone ]; then echo "spark.master spark://$MASTER:7077"; else echo 'spark.master yarn'; fi
+        # By default in the user's home folder, which without HDFS may be another one on each node.
+        has_hdfs || echo "spark.yarn.stagingDir file://$SHARED_DATA/staging"
         # The tree is in one place on all nodes.
         [[ $HOWDAH_HOME == *[[:blank:]]* ]] || echo "spark.yarn.jars local:$HOWDAH_HOME/jars/*"
     } >>"$1/spark-defaults.conf"

@@ -8,6 +8,8 @@ from_submission() { case $1 in /*) printf '%s\n' "$1" ;; *) printf '%s\n' "${SLU
 # check_staging: INPUTS are SOURCE=/HDFS, OUTPUTS /HDFS=TARGET. What cannot be copied is named before the cluster starts.
 check_staging() {
     local item path
+    has_hdfs || [ $((${#INPUTS[@]} + ${#OUTPUTS[@]})) -eq 0 ] ||
+        fail "the mode $MODE has no HDFS, so --in and --out have nothing to copy to or from" "give commands the absolute paths of your files on the shared file system"
     for item in ${INPUTS[@]+"${INPUTS[@]}"}; do
         [[ $item == ?*=/* ]] || fail "--in $item is not SOURCE=/PATH-IN-HDFS"
         path=$(from_submission "${item%%=/*}")

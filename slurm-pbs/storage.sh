@@ -1,8 +1,15 @@
 # shellcheck shell=bash
 # The folders of a job's data: by kind, and probed on each node. Sourced by job.sh and node.sh.
+# shellcheck disable=SC2153,SC2154 # set by these
 
 # stores_in_ram: whether the mode is one of HDFS's storage modes that have replicas in RAM.
 stores_in_ram() { [ "$MODE" = hhh ] || [ "$MODE" = hhh-m ] || [ "$MODE" = hhh-l ]; }
+
+# has_hdfs: whether the mode has it; without it jobs read and write files of the shared file system.
+has_hdfs() { [[ $MODE != lustre-* ]]; }
+
+# keeps_shared_data: whether the mode has data of the job's on the shared file system.
+keeps_shared_data() { [ "$MODE" = hhh-l ] || ! has_hdfs; }
 
 # in_memory FOLDER: whether what is written there takes memory.
 in_memory() { case $(stat -f -c %T -- "$1" 2>/dev/null) in tmpfs | ramfs) ;; *) return 1 ;; esac; }
@@ -62,14 +69,14 @@ probe_storage() {
     done
 }
 
-# probe_shared: what is wrong with the folder of copies, COPIES, on this node, in a line. SHARED_LOCAL is true where all DataNodes
-# are on one node by the user's word.
+# probe_shared: what is wrong with the job's folder of shared data, SHARED_DATA, on this node, in a line. SHARED_LOCAL is true where
+# all nodes have it by the user's word, whatever file system it is on.
 probe_shared() {
-    [ "$MODE" = hhh-l ] || return 0
-    if ! takes_file "$COPIES"; then
-        echo "--shared ${COPIES%/*} cannot be written on this node"
-    elif [ "$SHARED_LOCAL" != true ] && on_one_node "$COPIES"; then
-        echo "--shared ${COPIES%/*} is on $(stat -f -c %T -- "$COPIES"), which only one node has: name a folder of Lustre or of another shared file system"
+    keeps_shared_data || return 0
+    if ! takes_file "$SHARED_DATA"; then
+        echo "--shared ${SHARED_DATA%/*} cannot be written on this node"
+    elif [ "$SHARED_LOCAL" != true ] && on_one_node "$SHARED_DATA"; then
+        echo "--shared ${SHARED_DATA%/*} is on $(stat -f -c %T -- "$SHARED_DATA"), which only one node has: name a folder of Lustre or of another shared file system"
     fi
 }
 
@@ -77,24 +84,37 @@ probe_shared() {
 ram_space() {
     local folder folders total=0
     split_list folders "$RAM"
-    [ -n "$RAM" ] || ! in_memory "$LOCAL" || folders=("$LOCAL")
+    if [ -z "$RAM" ] && [ "$MODE" != lustre-only ] && in_memory "$LOCAL"; then folders=("$LOCAL"); fi
     for folder in ${folders[@]+"${folders[@]}"}; do
         if [ -d "$folder" ]; then total=$((total + $(free_space "$folder"))); fi
     done
     printf '%s\n' "$total"
 }
 
-# data_roots: the folders that this node's data is below, a line each, LOCAL first.
+# data_roots: the folders that this node's data is below, a line each, LOCAL first. In the mode lustre-only a node has its part of SHARED.
 data_roots() {
-    printf '%s\n' "$LOCAL" "$RAM" "$SSD" "$HDD" | tr , '\n' | awk 'NF && !seen[$0]++'
+    local shared=''
+    [ "$MODE" != lustre-only ] || shared=${SHARED%/}
+    printf '%s\n' "$LOCAL" "$RAM" "$SSD" "$HDD" "$shared" | tr , '\n' | awk 'NF && !seen[$0]++'
 }
 
-# data_folders: the value of dfs.datanode.data.dir: what is named for each kind, else LOCAL. Without a storage mode all are alike.
+# kind_folders NAME RAM|SSD|HDD: into the array NAME: what is named for the kind, else for HDD LOCAL.
+kind_folders() {
+    if [ "$2" != HDD ] || [ -n "$SSD$HDD" ]; then split_list "$1" "${!2}"; else split_list "$1" "$LOCAL"; fi
+}
+
+# own_share: this node's folder of SHARED, in the mode lustre-only.
+own_share() { printf '%s\n' "${SHARED%/}/howdah-$RUN-$index"; }
+
+# container_logs: the folder of containers' logs.
+container_logs() { if [ "$MODE" = lustre-only ]; then printf '%s/logs\n' "$(own_share)"; else printf '%s/yarn/logs\n' "$local_folder"; fi; }
+
+# data_folders: the value of dfs.datanode.data.dir, or without HDFS of yarn.nodemanager.local-dirs. Without a storage mode all are alike.
 data_folders() {
     local kind tag folder folders list=()
+    if [ "$MODE" = lustre-only ]; then printf 'file://%s/data-shared\n' "$(own_share)"; return; fi
     for kind in RAM SSD HDD; do
-        split_list folders "${!kind}"
-        [ "$kind" != HDD ] || [ -n "$SSD$HDD" ] || folders=("$LOCAL")
+        kind_folders folders "$kind"
         case $kind in RAM) tag='[RAM_DISK]' ;; SSD) tag='[SSD]' ;; HDD) tag='[DISK]' ;; esac
         stores_in_ram || tag=''
         for folder in ${folders[@]+"${folders[@]}"}; do list+=("${tag}file://$folder/howdah-$RUN-$index/data-${kind,,}"); done

@@ -17,7 +17,7 @@ with_job() {
     chmod +x "$ROOM/bin/scontrol"
     env PATH="$ROOM/bin:$PATH" HOWDAH_JOB_LOCAL="${HOWDAH_JOB_LOCAL-$ROOM/local}" bash -c '
         . "$1/share/slurm-pbs/job.sh"
-        HOWDAH_HOME=$1 MODE=plain RAM="" SSD="" HDD="" SHARED="" ALL_WORK="" SUBMITTED=/submitted COPIES="" SHARED_LOCAL="" TOPOLOGY="" OWN_COPIES=""
+        HOWDAH_HOME=$1 MODE=plain RAM="" SSD="" HDD="" SHARED="" ALL_WORK="" SUBMITTED=/submitted SHARED_DATA="" SHARED_LOCAL="" TOPOLOGY="" OWN_SHARED=""
         CORE_SITE=() HDFS_SITE=() MAPRED_SITE=() YARN_SITE=() SPARK_PROPERTIES=()
         eval "$2"' job "$TREE" "$1"
 }
@@ -70,16 +70,17 @@ with_job() {
 
 @test "a mode that is not there is refused by its name, as are folders that are of no use" {
     local mode
-    for mode in hhh-l-bb lustre-local lustre-only; do
-        fails_with "the mode $mode is not in this release" with_job "MODE=$mode; choose_mode"
-    done
+    fails_with 'the mode hhh-l-bb is not in this release' with_job 'MODE=hhh-l-bb; choose_mode'
     fails_with 'the mode fast is not known' with_job 'MODE=fast; choose_mode'
     fails_with 'add --mode hhh' with_job 'RAM=/dev/shm; choose_mode'
     fails_with '--ssd /a b has a character' with_job 'SSD="/a b"; choose_mode'
     fails_with '--hdd /a,b has a character' with_job 'HDD=/a,b; choose_mode'
     fails_with "--shared $ROOM/none is not a folder" with_job "SHARED=$ROOM/none; choose_mode"
     fails_with "--shared $ROOM,/dev is a list" with_job "SHARED=$ROOM,/dev; choose_mode"
-    fails_with 'the mode hhh-l keeps copies of blocks on a shared file system, and none is named' with_job 'MODE=hhh-l; choose_mode'
+    for mode in hhh-l lustre-local lustre-only; do
+        fails_with "the mode $mode keeps data on a shared file system, and none is named" with_job "MODE=$mode; choose_mode"
+    done
+    fails_with "folders of nodes' own disks (/disk) are of no use in the mode lustre-only" with_job "MODE=lustre-only SHARED=$ROOM HDD=/disk; choose_mode"
     fails_with 'HOWDAH_JOB_TOPOLOGY: /none.xml cannot be read' with_job 'HOWDAH_JOB_TOPOLOGY=/none.xml; choose_topology'
 }
 
@@ -93,6 +94,10 @@ with_job() {
     [ "$output" = "/r $ROOM" ]
     run -0 with_job 'choose_mode; echo "$RAM $SSD"' # a site may set them for all
     [ "$output" = ' /s' ]
+    run -0 with_job 'MODE=mrlustre-local; choose_mode; echo "$MODE $SSD $HDD $SHARED"'
+    [ "$output" = "lustre-local /s /h1,/h2 $ROOM" ]
+    run -0 with_job 'MODE=mrlustre-lustre; choose_mode; echo "$MODE <$SSD$HDD> $SHARED"'
+    [ "$output" = "lustre-only <> $ROOM" ]
 }
 
 @test "HiBD's file of settings becomes site files" {
@@ -114,6 +119,22 @@ with_job() {
     rm -r "$ROOM/site"
     run -0 with_job "MODE=hhh-m HOSTS=(n1) MASTER=n1 MEMORY=(3000) CORES=(2) LOCAL=$ROOM RAM=/dev/shm; write_template $ROOM/site"
     [ "$(value hdfs dfs.rdma.memory.capacity)" = '${howdah.ram}' ]
+    rm -r "$ROOM/site"
+    run -0 with_job "MODE=lustre-only HOSTS=(n1) MASTER=n1 MEMORY=(3000) CORES=(2) LOCAL=$ROOM SHARED=$ROOM; write_template $ROOM/site"
+    [ ! -e "$ROOM/site/hdfs-site.xml" ]
+    [ "$(value yarn yarn.nodemanager.local-dirs) $(value yarn yarn.nodemanager.log-dirs)" = '${howdah.data} ${howdah.logs}' ]
+}
+
+@test "without HDFS nothing is copied into it, and a node has its part of the shared folder" {
+    fails_with 'the mode lustre-local has no HDFS, so --in and --out have nothing' with_job 'MODE=lustre-local INPUTS=(a=/b) OUTPUTS=(); check_staging'
+    fails_with 'the mode lustre-only has no HDFS, so --in and --out have nothing' with_job 'MODE=lustre-only INPUTS=() OUTPUTS=(/a=b); check_staging'
+    run -0 with_job 'MODE=lustre-only LOCAL=/l SHARED=/x/ RUN=7 index=1; data_roots; data_folders; container_logs'
+    [ "$(xargs <<<"$output")" = '/l /x file:///x/howdah-7-1/data-shared /x/howdah-7-1/logs' ]
+    run -0 with_job 'MODE=lustre-local LOCAL=/l SHARED=/x SSD=/s HDD=/h RUN=7 index=1 local_folder=/l/howdah-7-1; data_roots; data_folders; container_logs'
+    [ "$(xargs <<<"$output")" = '/l /s /h file:///s/howdah-7-1/data-ssd,file:///h/howdah-7-1/data-hdd /l/howdah-7-1/yarn/logs' ]
+    # On a tmpfs, too, the disk of a node has nothing that counts as memory.
+    run -0 with_job 'in_memory() { true; }; free_space() { echo 9; }; LOCAL=/tmp; for MODE in lustre-local lustre-only; do ram_space; done'
+    [ "$(xargs <<<"$output")" = '9 0' ]
 }
 
 @test "a signal while a folder is made leaves nothing; a folder of another job stays" {
@@ -147,7 +168,7 @@ with_job() {
     cp "$home/bin/hdfs" "$home/bin/yarn"
     printf '#!/bin/bash\n' >"$home/bin/howdah"
     chmod +x "$home"/bin/*
-    printf 'HOWDAH_HOME=%q JOB=%q RUN=7 LOCAL=%q NODES=2 ALL_WORK= MODE=plain MASTER=n1 RAM= SSD= HDD= COPIES= SHARED_LOCAL= TOPOLOGY=\nMEMORY=(4000) CORES=(1)\n' \
+    printf 'HOWDAH_HOME=%q JOB=%q RUN=7 LOCAL=%q NODES=2 ALL_WORK= MODE=plain MASTER=n1 RAM= SSD= HDD= SHARED_DATA= SHARED_LOCAL= TOPOLOGY=\nMEMORY=(4000) CORES=(1)\n' \
         "$home" "$ROOM/job" "$ROOM/local" >"$ROOM/settings"
     mkfifo "$ROOM/stop"
     exec {stop}<>"$ROOM/stop"
@@ -211,12 +232,12 @@ with_job() {
 }
 
 @test "the shared folder is probed where the job has copies on it: written, and on a file system that nodes share" {
-    local probe='MODE=hhh-l COPIES=/dev/shm/copies-$$; mkdir $COPIES; probe_shared; SHARED_LOCAL=true; probe_shared; rmdir $COPIES'
+    local probe='MODE=hhh-l SHARED_DATA=/dev/shm/copies-$$; mkdir $SHARED_DATA; probe_shared; SHARED_LOCAL=true; probe_shared; rmdir $SHARED_DATA'
     run -0 with_job "$probe"
     [ "$output" = '--shared /dev/shm is on tmpfs, which only one node has: name a folder of Lustre or of another shared file system' ]
-    run -0 with_job 'MODE=hhh-l COPIES=/nonexistent/copies; probe_shared'
+    run -0 with_job 'MODE=hhh-l SHARED_DATA=/nonexistent/copies; probe_shared'
     [ "$output" = '--shared /nonexistent cannot be written on this node' ]
-    run -0 with_job 'MODE=hhh COPIES=""; probe_shared'
+    run -0 with_job 'MODE=hhh SHARED_DATA=""; probe_shared'
     [ -z "$output" ]
     # What stat calls other file systems than these is taken for shared.
     run -0 with_job 'for type in lustre nfs gpfs beegfs fuseblk ceph; do stat() { echo $type; }; ! on_one_node /x || echo $type; done

@@ -2,6 +2,8 @@
 # A cluster inside a job: a real Slurm on three nodes with names and addresses of their own; for PBS stand-ins for qsub and
 # pbs_tmrsh and real ssh to the same nodes.
 
+bats_require_minimum_version 1.5.0
+
 setup_file() {
     . "$HOWDAH_ROOT/tests/packages/batch.bash"
     export ROOM=$BATS_FILE_TMPDIR/room TREE=$HOWDAH_BUILD/dist/howdah-$HOWDAH_VERSION REASON
@@ -185,7 +187,7 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     run in_room env LUSTRE_PATH="$ROOM/lustre" sbatch --wait -N 3 -o lustre.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode hhh-l --all-work \
         -D dfs.rdma.lustre.path.local=true -D dfs.blocksize=1048576 bash -c 'head -c 3000000 /dev/urandom >random && hdfs dfs -put random random &&
             howdah blocks --json random && hdfs dfs -cat random | cmp - random && hdfs dfs -stat "replicas %r" random &&
-            echo "copies $(find "$LUSTRE_PATH"/howdah-*-copies -name "blk_*" ! -name "*.meta" | wc -l)"'
+            echo "copies $(find "$LUSTRE_PATH"/howdah-*-shared -name "blk_*" ! -name "*.meta" | wc -l)"'
     cat "$ROOM"/jobs/lustre.* "$ROOM"/lustre/howdah-job-*/logs/nodes.log
     [ "$status" -eq 0 ]
     grep -q '"shared": *true' "$ROOM"/jobs/lustre.*
@@ -193,15 +195,63 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     grep -qx 'replicas 1' "$ROOM"/jobs/lustre.*
     grep -qE '^howdah job: n2 .* RAM [0-9]+,disk [0-9]+,shared [0-9]+ ' "$ROOM"/jobs/lustre.*
     nothing_left
-    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-copies')" ]
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-shared')" ]
     job=$(in_room env LUSTRE_PATH="$ROOM/lustre" sbatch --parsable -N 2 -o cancelled.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode hhh-l \
         -D dfs.rdma.lustre.path.local=true bash -c 'hdfs dfs -put words words && sleep 600')
     wait_for_line "$ROOM/jobs/cancelled.$job" 'nodes in' "$job"
-    [ -d "$ROOM/lustre/howdah-$job-copies" ]
+    [ -d "$ROOM/lustre/howdah-$job-shared" ]
     in_room scancel "$job"
     job_gone "$job"
     nothing_left
-    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-copies')" ]
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-shared')" ]
+}
+
+# count_shared OUT OPTION...: a job of Slurm without HDFS that counts words of the shared folder and runs what stands in THEN; leaves
+# its output in jobs/OUT.ID.
+count_shared() {
+    local out=$1
+    shift
+    mkdir -p "$ROOM/lustre/text"
+    for i in 1 2 3; do cp "$ROOM/jobs/words" "$ROOM/lustre/text/$i"; done
+    # shellcheck disable=SC2016 # of the job
+    run in_room env LUSTRE_PATH="$ROOM/lustre" sbatch --wait -o "$out.%j" "$@" -D dfs.rdma.lustre.path.local=true bash -ec '
+        hadoop jar "$HOWDAH_HOME"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar wordcount -D mapred.rdma.shuffle.lustre.adaptive=false \
+            "$LUSTRE_PATH/text" "$LUSTRE_PATH/counts"
+        ls -d "$LUSTRE_PATH"/howdah-*-*'"
+        ${THEN:-}"
+    cat "$ROOM/jobs/$out".*
+    [ "$status" -eq 0 ]
+    [ "$(cat "$ROOM"/lustre/counts/part-* | xargs)" = 'camel 18 howdah 9' ]
+    rm -r "$ROOM/lustre/counts"
+    nothing_left
+    # Only the text, and jobs' folders with configuration and logs.
+    [ -z "$(find "$ROOM/lustre" -mindepth 1 -maxdepth 1 ! -name text ! -name 'howdah-job-*')" ]
+    [ -z "$(find "$ROOM/lustre" -name '*-namenode-*')" ]
+}
+
+@test "Slurm: in the mode lustre-only reducers read map output from the shared path; Spark runs; a cancelled job leaves nothing" {
+    local job
+    THEN='run-example SparkPi 4' count_shared only -N 3 "$TREE/share/slurm-pbs/howdah.sbatch" --mode lustre-only
+    grep -qE 'BYTES_SHARED_PATH=[1-9]' "$ROOM"/jobs/only.*
+    grep -q 'Pi is roughly 3.1' "$ROOM"/jobs/only.*
+    grep -qE '^howdah job: n2 .* shared [0-9]+ ' "$ROOM"/jobs/only.*
+    # Each node that works has a part of it.
+    [ "$(grep -cE "^$ROOM/lustre/howdah-[0-9]+-[12]$" "$ROOM"/jobs/only.*)" -eq 2 ]
+    job=$(in_room env LUSTRE_PATH="$ROOM/lustre" sbatch --parsable -N 2 -o only-cancelled.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode lustre-only \
+        -D dfs.rdma.lustre.path.local=true sleep 600)
+    wait_for_line "$ROOM/jobs/only-cancelled.$job" 'nodes in' "$job"
+    [ -d "$ROOM/lustre/howdah-$job-shared" ] && [ -d "$ROOM/lustre/howdah-$job-1" ]
+    in_room scancel "$job"
+    job_gone "$job"
+    nothing_left
+    [ -z "$(find "$ROOM/lustre" -mindepth 1 -maxdepth 1 ! -name text ! -name 'howdah-job-*')" ]
+}
+
+@test "Slurm: in the mode lustre-local intermediate data is on the nodes' disks, and reducers fetch it" {
+    count_shared intermediate -N 2 "$TREE/share/slurm-pbs/howdah.sbatch" --mode mrlustre-local --all-work
+    run ! grep -E 'BYTES_SHARED_PATH=[1-9]' "$ROOM"/jobs/intermediate.*
+    run ! grep -E "^$ROOM/lustre/howdah-[0-9]+-[01]$" "$ROOM"/jobs/intermediate.*
+    grep -qE '^howdah job: n2 .* disk [0-9]+,shared [0-9]+ ' "$ROOM"/jobs/intermediate.*
 }
 
 @test "Slurm: a shared path that only one node has, or that is another one on a node, is refused by the node's name" {
@@ -217,7 +267,7 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     [ "$status" -eq 1 ]
     grep -qE "n2: the folder $ROOM/lustre is another one here than on the first node, whose howdah-job-[0-9]+ it lacks" "$ROOM"/jobs/another.*
     nothing_left
-    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-copies')" ]
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-shared')" ]
 }
 
 @test "Slurm: Spark's own workers are one for each NUMA node and bound to it, with their executors" {
