@@ -1,10 +1,12 @@
 #!/usr/bin/env bats
-# The commands of docs/guide/start.md as they stand, in a fresh Debian 12 whose one machine is all nodes of the page. Slow. The tests
-# build on each other.
+# The commands of docs/guide/start.md as they stand, in a fresh Debian 12 whose one machine is all nodes of the page, and then those of
+# the example of Kerberos in docs/guide/security.md. Slow. The tests build on each other.
 
 setup_file() {
     . "$HOWDAH_ROOT/tests/packages/root.bash"
     export ROOT=$BATS_FILE_TMPDIR/root GNUPGHOME=$BATS_FILE_TMPDIR/gnupg REASON ROOT_SUITE=bookworm
+    # Of Debian, which comes from nowhere else here.
+    export ROOT_EXTRA=krb5-kdc,krb5-admin-server,krb5-user
     export BLOCKS=$BATS_FILE_TMPDIR/blocks
     REASON=$(why_no_root)
     [ -z "$REASON" ] || return 0
@@ -18,7 +20,9 @@ setup_file() {
     printf '127.0.0.1 node1 repo.site.org localhost\n' >"$ROOT/etc/hosts"
     boot_root "$ROOT"
     in_root hostname node1
-    cut_blocks
+    mkdir "$BLOCKS"
+    cut_blocks docs/guide/start.md
+    cut_blocks docs/guide/security.md '^## Kerberos'
 }
 
 teardown_file() {
@@ -31,14 +35,13 @@ setup() {
     [ -z "$REASON" ] || skip "$REASON"
 }
 
-# cut_blocks: each indented block of the page as a file, SECTION.N, in the page's order; sections go by the first word of their
-# headings. What is fenced is output, not commands.
+# cut_blocks PAGE [HEADING]: each indented block of the page as a file, SECTION.NN, in the page's order; sections go by the first word of
+# their headings. HEADING, a pattern, is of the only section that is taken. What is fenced is output, not commands.
 cut_blocks() {
-    mkdir "$BLOCKS"
-    awk -v out="$BLOCKS" '
-        /^## / { section = $2; gsub(/[.:]/, "", section); n = 0; open = 0 }
-        /^    / { if (!open) { open = 1; n++ } sub(/^    /, ""); print >(out "/" section "." n); next }
-        { open = 0 }' "$HOWDAH_ROOT/docs/guide/start.md"
+    awk -v out="$BLOCKS" -v wanted="${2:-^## }" '
+        /^## / { taken = $0 ~ wanted; section = $2; gsub(/[.:]/, "", section); n = 0; open = 0 }
+        taken && /^    / { if (!open) { open = 1; n++ } sub(/^    /, ""); print >(out "/" section "." sprintf("%02d", n)); next }
+        { open = 0 }' "$HOWDAH_ROOT/$1"
 }
 
 # page SECTION: its blocks, each in a shell of its own that ends at the first command that fails.
@@ -53,7 +56,7 @@ page() {
 }
 
 @test "the page has commands in these sections and no others, and all are run" {
-    [ "$(cd "$BLOCKS" && printf '%s\n' * | cut -d. -f1 | sort -u | xargs)" = '1 2 3 4 5 6' ]
+    [ "$(cd "$BLOCKS" && printf '%s\n' * | cut -d. -f1 | sort -u | xargs)" = '1 2 3 4 5 6 Kerberos' ]
 }
 
 @test "1: the packages install from the repository" {
@@ -94,4 +97,34 @@ page() {
     [ "$status" -eq 0 ]
     local kind
     for kind in RPC 'HDFS writes' 'HDFS reads' 'MapReduce shuffle'; do grep -qE "^$kind +shm " <<<"$output"; done
+}
+
+# served PAGE PROPERTY: its count in what a daemon's web server said.
+served() { sed -n "s/.*\"$2\" : \([0-9]*\),\{0,1\}$/\1/p" <<<"$1" | awk '{ sum += $1 } END { print sum + 0 }'; }
+
+@test "Kerberos: the example makes a cluster that takes tickets, over the engine" {
+    run page Kerberos
+    echo "$output"
+    [ "$status" -eq 0 ]
+    grep -qx 'camel howdah camel' <<<"$output"
+    [[ $output == *'Pi is roughly 3.'* ]]
+    [ "$(served "$output" ServerConnections)" -gt 0 ]
+}
+
+@test "Kerberos: without a ticket, or with a forged one, nothing is read" {
+    as_user alice kdestroy
+    run as_user alice hdfs dfs -cat secret
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output != *'camel howdah'* ]]
+    [[ $output == *[Kk]erberos* ]]
+    run as_user alice env HADOOP_USER_NAME=hdfs hdfs dfs -cat /user/alice/secret
+    [ "$status" -ne 0 ]
+    [[ $output != *'camel howdah'* ]]
+    # Who says that there is no Kerberos is not believed.
+    run as_user alice hdfs dfs -D hadoop.security.authentication=simple -cat /user/alice/secret
+    echo "$output"
+    [ "$status" -ne 0 ]
+    [[ $output != *'camel howdah'* ]]
+    [[ $output == *'SIMPLE authentication is not enabled'* ]]
 }
