@@ -49,6 +49,7 @@ teardown() {
     for i in 1 2 3; do
         cat "$ROOM/hosts" >"$ROOM/hosts-n$i"
         on_node "$i" umount -q "$ROOM/ram" || true
+        on_node "$i" hostname "n$i"
     done
 }
 
@@ -114,6 +115,19 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     grep -qE '^howdah job: n1 +3000 +1 ' "$ROOM"/jobs/one.*
     grep -q '"totalVirtualCores":1,' "$ROOM"/jobs/one.*
     [ "$(grep -o '"totalMB":[0-9]*' "$ROOM"/jobs/one.* | cut -d: -f2)" -lt 2000 ]
+    nothing_left
+}
+
+@test "Slurm: a node whose name is not its host name, and that only knows itself by that" {
+    on_node 2 hostname elsewhere
+    sed 's/^127.0.0.1.*/&\n127.0.1.1 elsewhere/' "$ROOM/hosts" >"$ROOM/hosts-n2"
+    run in_room sbatch --wait -N 2 -o name.%j "$TREE/share/slurm-pbs/howdah.sbatch" --all-work \
+        bash -c 'hdfs dfs -put words names && hdfs dfs -cat names && hdfs dfs -stat %r names'
+    cat "$ROOM"/jobs/name.*
+    [ "$status" -eq 0 ]
+    [ "$(grep -c '^camel howdah camel$' "$ROOM"/jobs/name.*)" -eq 3 ]
+    grep -qx 2 "$ROOM"/jobs/name.*
+    grep -q '^howdah job: elsewhere ' "$ROOM"/jobs/name.*
     nothing_left
 }
 

@@ -4,20 +4,15 @@
 
 setup_file() {
     . "$HOWDAH_ROOT/tests/packages/root.bash"
+    . "$HOWDAH_ROOT/tests/packages/pages.bash"
     export ROOT=$BATS_FILE_TMPDIR/root GNUPGHOME=$BATS_FILE_TMPDIR/gnupg REASON ROOT_SUITE=bookworm
     # Of Debian, which comes from nowhere else here.
     export ROOT_EXTRA=krb5-kdc,krb5-admin-server,krb5-user
     export BLOCKS=$BATS_FILE_TMPDIR/blocks
     REASON=$(why_no_root)
     [ -z "$REASON" ] || return 0
-    (umask 077; mkdir "$GNUPGHOME")
-    gpg --batch --quiet --passphrase '' --quick-generate-key 'Howdah test <test@howdah.invalid>' rsa2048 sign never
     make_root "$ROOT"
-    mkdir "$ROOT.repo"
-    "$HOWDAH_ROOT/ci/repo" --key test@howdah.invalid --debs "$HOWDAH_BUILD/packages/deb" --rpms /nonexistent --out "$BATS_FILE_TMPDIR/made"
-    cp -R "$BATS_FILE_TMPDIR/made/apt" "$ROOT.repo/apt"
-    touch "$ROOT.repo/ready"
-    printf '127.0.0.1 node1 repo.site.org localhost\n' >"$ROOT/etc/hosts"
+    offer_signed_packages
     boot_root "$ROOT"
     in_root hostname node1
     mkdir "$BLOCKS"
@@ -32,27 +27,8 @@ teardown_file() {
 
 setup() {
     . "$HOWDAH_ROOT/tests/packages/root.bash"
+    . "$HOWDAH_ROOT/tests/packages/pages.bash"
     [ -z "$REASON" ] || skip "$REASON"
-}
-
-# cut_blocks PAGE [HEADING]: each indented block of the page as a file, SECTION.NN, in the page's order; sections go by the first word of
-# their headings. HEADING, a pattern, is of the only section that is taken. What is fenced is output, not commands.
-cut_blocks() {
-    awk -v out="$BLOCKS" -v wanted="${2:-^## }" '
-        /^## / { taken = $0 ~ wanted; section = $2; gsub(/[.:]/, "", section); n = 0; open = 0 }
-        taken && /^    / { if (!open) { open = 1; n++ } sub(/^    /, ""); print >(out "/" section "." sprintf("%02d", n)); next }
-        { open = 0 }' "$HOWDAH_ROOT/$1"
-}
-
-# page SECTION: its blocks, each in a shell of its own that ends at the first command that fails.
-page() {
-    local block
-    for block in "$BLOCKS/$1".*; do
-        echo "--- ${block##*/}"
-        cat "$block"
-        cp "$block" "$ROOT/srv/block"
-        in_root timeout 1500 env JAVA_HOME="$JAVA_HOME" bash -eo pipefail /srv/block </dev/null || return
-    done
 }
 
 @test "the page has commands in these sections and no others, and all are run" {
@@ -62,7 +38,7 @@ page() {
 @test "1: the packages install from the repository" {
     add_jdk_package "$BATS_TEST_TMPDIR"
     in_root useradd -m alice
-    in_root setsid python3 -m http.server -d /srv/repo --bind 127.0.0.1 80 </dev/null >"$ROOT.web" 2>&1 3>&- &
+    serve_packages
     # curl is in the base system: what is Debian's own comes from nowhere else here.
     page 1
     [ -z "$(in_root dpkg --audit)" ]
@@ -121,8 +97,8 @@ served() { sed -n "s/.*\"$2\" : \([0-9]*\),\{0,1\}$/\1/p" <<<"$1" | awk '{ sum +
     run as_user alice env HADOOP_USER_NAME=hdfs hdfs dfs -cat /user/alice/secret
     [ "$status" -ne 0 ]
     [[ $output != *'camel howdah'* ]]
-    # Who says that there is no Kerberos is not believed.
-    run as_user alice hdfs dfs -D hadoop.security.authentication=simple -cat /user/alice/secret
+    # The configuration without Kerberos is still there.
+    run as_user alice hdfs --config /etc/hadoop/conf.site dfs -cat /user/alice/secret
     echo "$output"
     [ "$status" -ne 0 ]
     [[ $output != *'camel howdah'* ]]
