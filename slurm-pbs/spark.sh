@@ -42,8 +42,8 @@ size_executors() {
 # write_executors FILE: by the smallest node that works. Spark's own workers are planned by each node; on YARN executors are beside an
 # ApplicationMaster.
 write_executors() {
-    local i least fewest
-    for i in "${!HOSTS[@]}"; do working_share "$JOB/run/node-$i"; done >"$JOB/run/shares"
+    local least fewest
+    working_shares >"$JOB/run/shares"
     least=$(sort -n "$JOB/run/shares" | awk 'NR == 1 { print $1 }')
     fewest=$(sort -n -k 2 "$JOB/run/shares" | awk 'NR == 1 { print $2 }')
     if [ "$MODE" = spark-standalone ]; then
@@ -65,31 +65,31 @@ write_executors() {
     } >>"$1"
 }
 
-# working_share FILE: MB for tasks and cores of the node that wrote this file of run/, or of an executor where it has Spark's workers;
-# nothing where it has masters only.
-working_share() (
-    # shellcheck source=/dev/null
-    . "$1"
-    if [ "$containers" -eq 0 ]; then
-        :
-    elif [ "$MODE" = spark-standalone ]; then
-        echo "$executor_heap $executor_cores"
-    else
-        echo "$containers $cores"
-    fi
+# working_shares: MB for tasks and cores of each node that works, a line each, or of an executor where it has Spark's workers. As all that is
+# asked of each node, without a process for each.
+working_shares() (
+    for i in "${!HOSTS[@]}"; do
+        # shellcheck source=/dev/null
+        . "$JOB/run/node-$i"
+        if [ "$containers" -eq 0 ]; then
+            : # masters only
+        elif [ "$MODE" = spark-standalone ]; then
+            echo "$executor_heap $executor_cores"
+        else
+            echo "$containers $cores"
+        fi
+    done
 )
 
 # runners: the number of Spark's workers of all nodes.
-runners() {
-    local i total=0
-    for i in "${!HOSTS[@]}"; do total=$((total + $(runners_of "$i"))); done
+runners() (
+    total=0
+    for i in "${!HOSTS[@]}"; do
+        # shellcheck source=/dev/null
+        . "$JOB/run/node-$i"
+        total=$((total + runners))
+    done
     printf '%s\n' "$total"
-}
-
-runners_of() (
-    # shellcheck source=/dev/null
-    . "$JOB/run/node-$1"
-    printf '%s\n' "$runners"
 )
 
 # spark_workers: host and state of each worker, a line each; fails while the master does not answer.
