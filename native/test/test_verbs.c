@@ -152,6 +152,77 @@ static void an_idle_link_has_no_buffer_lent(void **state)
     pair_close(&pair);
 }
 
+/* Sends until the link has borrowed a wide ring: the device may be so quick that its own has room all the time. */
+static void send_until_wide(const struct pair *pair, hd_stream *from, hd_stream *to)
+{
+    static char bytes[12000];
+    hd_buf *msg;
+    for (unsigned burst = 0; burst < 500 && counter(pair->a, "send.rings.now") == 0; burst++) {
+        for (unsigned i = 0; i < 12; i++) {
+            fill(bytes, sizeof(bytes), burst + i);
+            assert_ok(hd_send(from, bytes, sizeof(bytes), PATIENCE));
+        }
+        for (unsigned i = 0; i < 12; i++) {
+            assert_int_equal(hd_recv(to, &msg, PATIENCE), 0);
+            assert_int_equal(hd_buf_length(msg), sizeof(bytes));
+            assert_true(filled(hd_buf_data(msg), sizeof(bytes), burst + i));
+            hd_buf_unref(msg);
+        }
+    }
+    assert_int_equal(counter(pair->a, "send.rings.now"), 1);
+}
+
+/* A word now and then, as links that are up for long have it, until the wide ring is given back. */
+static void speak_until_narrow(const struct pair *pair, hd_stream *from, hd_stream *to)
+{
+    for (int i = 0; i < 5000 && counter(pair->a, "send.rings.now"); i++) {
+        hd_buf_unref(sent_and_taken_of(from, to, (char)i, i % 2 ? 1 : 4000));
+        usleep(2000);
+    }
+    assert_int_equal(counter(pair->a, "send.rings.now"), 0);
+}
+
+static void an_idle_link_pins_little_to_send_from(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"eager.threshold=16k", "verbs.send.buffer=256k", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    assert_int_equal(counter(pair.a, "memory.send.now"), 65536);
+    for (int round = 0; round < 3; round++) {
+        send_until_wide(&pair, client, server);
+        assert_int_equal(counter(pair.a, "memory.send.now"), 65536 + 262144);
+        exchange(client, server, 1000000, (unsigned)round);
+        speak_until_narrow(&pair, client, server);
+    }
+    hd_stream_close(client);
+    hd_stream_close(server);
+    hd_link_close(pair.client);
+    await_counter(pair.a, "memory.send.now", 262144); /* kept for the next one that is busy */
+    pair_close(&pair);
+}
+
+/* All that links may borrow is less than one wide ring. */
+static void without_a_wide_ring_everything_arrives(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pair_open(&pair, (const char *const[]){"links.memory=2m", "verbs.zcopy.threshold=64k", NULL});
+    pair_stream(&pair, NULL, &client, &server);
+    exchange(client, server, 3000000, 1);
+    for (unsigned i = 0; i < 300; i++) {
+        static const size_t lengths[] = {200, 4000, 32700, 32768, 1, 16384};
+        exchange(client, server, lengths[i % 6], i);
+    }
+    assert_int_equal(counter(pair.a, "send.rings.now"), 0);
+    assert_int_equal(counter(pair.a, "memory.send.now"), 65536);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 /* From verbs.zcopy.threshold on a buffer's message leaves it without a copy, and the buffer comes back without more
  * being sent. Half of them have other credits or another stream than the last, which is said beside the bytes. */
 static void large_messages_leave_their_buffer_without_a_copy(void **state)
@@ -395,6 +466,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
         cmocka_unit_test(one_receive_buffer_is_lent_at_a_time),
         cmocka_unit_test(an_idle_link_has_no_buffer_lent),
+        cmocka_unit_test(an_idle_link_pins_little_to_send_from),
+        cmocka_unit_test(without_a_wide_ring_everything_arrives),
         cmocka_unit_test(large_messages_leave_their_buffer_without_a_copy),
         cmocka_unit_test(without_remote_access_everything_is_copied),
         cmocka_unit_test(remote_access_ends_for_links_to_come),

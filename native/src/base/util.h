@@ -78,6 +78,15 @@ static inline void hd_cpu_relax(void)
 #endif
 }
 
+/* The least that is not below `n`, and at least 64. */
+static inline size_t hd_power_of_two(size_t n)
+{
+    size_t power = 64;
+    while (power < n)
+        power *= 2;
+    return power;
+}
+
 static inline size_t hd_align(size_t n, size_t alignment)
 {
     return (n + alignment - 1) & ~(alignment - 1);

@@ -60,20 +60,17 @@ static int open_waiting(struct verbs_ep *ep)
     return 0;
 }
 
-/* Not less than `n`. */
-static size_t power_of_two(size_t n)
+/* What a frame takes of a ring. */
+static size_t room_of(size_t frame_tx)
 {
-    size_t power = 64;
-    while (power < n)
-        power *= 2;
-    return power;
+    return hd_align(sizeof(struct hd_frame) + frame_tx, HD_CACHE_LINE);
 }
 
-static size_t ring_size(const struct hd_device *device, size_t frame_tx)
+static size_t wide_size(const struct hd_device *device, size_t frame_tx)
 {
-    size_t least = 8 * hd_align(sizeof(struct hd_frame) + frame_tx, HD_CACHE_LINE);
+    size_t least = 8 * room_of(frame_tx);
     size_t wanted = device->conf->verbs_send_buffer;
-    return power_of_two(wanted > least ? wanted : least);
+    return hd_power_of_two(wanted > least ? wanted : least);
 }
 
 /* The largest frame to send: the peer's word never makes us take more memory for it than our own frames would need. */
@@ -91,22 +88,24 @@ static uint32_t tx_depth(const struct verbs_device *dev, const struct hd_limits 
 
 size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
 {
-    size_t requests = power_of_two(tx_depth(device->data, peers));
-    return ring_size(device, largest_frame(mine, peers)) + requests * (sizeof(struct verbs_tx) + REQUEST_COST) +
+    size_t requests = hd_power_of_two(tx_depth(device->data, peers));
+    return hd_verbs_ring_own(room_of(largest_frame(mine, peers))) + requests * (sizeof(struct verbs_tx) + REQUEST_COST) +
            (requests + mine->credits) * COMPLETION_COST;
 }
 
 static int open_send_ring(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
-    ep->ring_size = ring_size(dev->device, ep->base.frame_tx);
-    ep->ring = hd_alloc_pages(ep->ring_size);
-    ep->tx_mask = power_of_two(ep->tx_depth) - 1;
+    size_t room = room_of(ep->base.frame_tx);
+    ep->wide_size = wide_size(dev->device, ep->base.frame_tx);
+    ep->tx_mask = hd_power_of_two(ep->tx_depth) - 1;
     ep->tx = calloc(ep->tx_mask + 1, sizeof(*ep->tx));
-    if (!ep->ring || !ep->tx)
+    if (!ep->tx)
         return hd_error(-ENOMEM, "out of memory");
-    ep->ring_mr = hd_verbs_register(dev, ep->ring, ep->ring_size, IBV_ACCESS_LOCAL_WRITE);
-    return ep->ring_mr ? 0 : -ENOMEM;
+    int err = hd_verbs_ring_open(dev, hd_verbs_ring_own(room), &ep->own);
+    if (!err)
+        hd_verbs_ring_use(ep, &ep->own);
+    return err;
 }
 
 static int open_queue_pair(struct verbs_ep *ep)
@@ -432,14 +431,12 @@ void hd_verbs_destroy(struct hd_ep *base)
     }
     if (ep->channel)
         dev->api->destroy_comp_channel(ep->channel);
-    if (ep->ring_mr)
-        dev->api->dereg_mr(ep->ring_mr);
+    hd_verbs_ring_end(ep);
     if (ep->epoll_fd >= 0)
         close(ep->epoll_fd);
     if (ep->wake_fd >= 0)
         close(ep->wake_fd);
     drop_held(ep);
-    free(ep->ring);
     free(ep->tx);
     free(ep);
 }

@@ -503,6 +503,7 @@ void hd_verbs_close(struct hd_device *device)
     uint64_t one = 1;
     if (dev->watched && write(dev->stop_fd, &one, sizeof(one)) > 0)
         pthread_join(dev->watcher, NULL);
+    hd_verbs_rings_close(dev);
     if (dev->pd)
         dev->api->dealloc_pd(dev->pd);
     if (dev->port)

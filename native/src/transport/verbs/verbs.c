@@ -392,10 +392,17 @@ static inline bool wants_report(const struct verbs_ep *ep, size_t size)
     return ep->silent + 1 >= ep->report_every || ep->silent_bytes + size >= ep->ring_size / 4;
 }
 
-/* Copies a frame into the ring. @return where, or NULL if there is no room. */
-static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, size_t head)
+/* Copies a frame into the ring; *before is where that ended. @return where, or NULL if there is no room. */
+static char *into_ring(struct verbs_ep *ep, const struct hd_frame *frame, const void *payload, size_t head,
+                       uint64_t *before)
 {
-    char *at = ring_room(ep, hd_align(head + frame->length, RING_STEP), &ep->ring_tail);
+    size_t room = hd_align(head + frame->length, RING_STEP);
+    *before = ep->ring_tail;
+    char *at = ring_room(ep, room, &ep->ring_tail);
+    if (!at && hd_verbs_ring_widen(ep)) {
+        *before = ep->ring_tail;
+        at = ring_room(ep, room, &ep->ring_tail);
+    }
     if (!at)
         return NULL;
     if (head)
@@ -433,7 +440,6 @@ HD_INLINE int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, cons
     wr.num_sge = 1;
     wr.opcode = form == VERBS_FORM_BARE ? IBV_WR_SEND : IBV_WR_SEND_WITH_IMM;
     wr.imm_data = htonl(word);
-    wr.send_flags = (fits ? IBV_SEND_INLINE : 0) | (report ? IBV_SEND_SIGNALED : 0);
     uint64_t before = ep->ring_tail;
     if (fits) {
         wr.num_sge = from_here(frame, payload, head, sge);
@@ -441,11 +447,13 @@ HD_INLINE int send_frame(struct verbs_ep *ep, const struct hd_frame *frame, cons
         sge[0] = (struct ibv_sge){
             .addr = (uintptr_t)payload, .length = frame->length, .lkey = hd_verbs_key_of(ep->dev, owner)};
     } else {
-        char *at = into_ring(ep, frame, payload, head);
+        char *at = into_ring(ep, frame, payload, head, &before);
         if (!at)
             return -EAGAIN;
-        sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_mr->lkey};
+        sge[0] = (struct ibv_sge){.addr = (uintptr_t)at, .length = (uint32_t)size, .lkey = ep->ring_key};
+        report |= ep->ring_size == ep->own.size; /* so small that any frame may be the one to wait for */
     }
+    wr.send_flags = (fits ? IBV_SEND_INLINE : 0) | (report ? IBV_SEND_SIGNALED : 0);
     int err = post(ep, &wr, (struct verbs_tx){.kind = kind, .buf = in_place ? owner : NULL});
     if (err) {
         ep->ring_tail = before;
@@ -668,6 +676,7 @@ static bool verbs_arm(struct hd_ep *base)
     if (starved(ep))
         return false;
     hd_verbs_pool_take_back(ep->dev, &ep->lent); /* nobody polls: the next message may be long in coming */
+    hd_verbs_ring_narrow(ep);
     if (!ep->armed)
         listen_to_channel(ep, true);
     if (ibv_req_notify_cq(ep->cq, 0) == 0 && !pending_once_armed(ep))

@@ -8,6 +8,7 @@
  *   verbs_load.c      libibverbs, loaded at run time
  *   verbs_device.c    device, port and GID; registration; what a peer must know; asynchronous events
  *   verbs_receive.c   the shared receive queue and its buffers
+ *   verbs_ring.c      registered memory that frames are sent from
  *   verbs_connect.c   endpoints: set-up and end
  *   verbs_frame.h     what a frame looks like on the wire
  *   verbs.c           traffic and waiting
@@ -95,6 +96,10 @@ struct verbs_device {
     struct verbs_port now; /* as of the last hd_verbs_look_at_port() that found it usable; under `lock` */
     struct hd_list eps;
     struct verbs_pool *pool; /* for new endpoints */
+    struct verbs_ring *rings; /* wide ones that nobody has; these three under `lock` */
+    unsigned rings_kept;
+    size_t rings_lent;
+    atomic_bool told_of_rings;
     pthread_t watcher;
     int stop_fd, always_fd; /* always_fd can always be read */
     bool watched;
@@ -183,6 +188,34 @@ void hd_verbs_pool_unlend(struct verbs_device *dev, hd_buf **lent);
 /* After upcall: puts `spare` in the entry's place if the buffer was kept, else frees `spare`. */
 void hd_verbs_pool_handed(struct verbs_device *dev, struct verbs_rx *rx, hd_buf *spare);
 
+/* ---- send rings ---- */
+
+#define VERBS_RING_OWN ((size_t)65536)
+
+struct verbs_ring {
+    char *base;
+    struct ibv_mr *mr;
+    size_t size; /* a power of two */
+    struct verbs_ring *next;
+};
+
+/* Bytes of a link's own ring, if its largest frame takes so many. */
+size_t hd_verbs_ring_own(size_t frame);
+int hd_verbs_ring_open(struct verbs_device *dev, size_t size, struct verbs_ring *ring);
+void hd_verbs_ring_close(struct verbs_device *dev, struct verbs_ring *ring);
+/* With the device: the wide rings that nobody has. */
+void hd_verbs_rings_close(struct verbs_device *dev);
+
+struct verbs_ep;
+/* From here on frames go through this ring. */
+void hd_verbs_ring_use(struct verbs_ep *ep, const struct verbs_ring *ring);
+/* A frame found no room. @return whether it may now: the ring begins anew, or a wide one was borrowed. */
+bool hd_verbs_ring_widen(struct verbs_ep *ep);
+/* Nothing is to be sent for now: gives a borrowed ring back, as soon as no frame is in it any more. */
+void hd_verbs_ring_narrow(struct verbs_ep *ep);
+/* The queue pair must be gone. */
+void hd_verbs_ring_end(struct verbs_ep *ep);
+
 /* ---- endpoints ---- */
 
 #define VERBS_RX_TAG  (1ULL << 63) /* in a work request's id: a receive; the rest is the index */
@@ -234,10 +267,14 @@ struct verbs_ep {
     int64_t flushed_by; /* the queue pair is in the error state and may be destroyed then; 0: it is not */
 
     /* sending: work requests are numbered; their completions come in order */
-    char *ring;
-    struct ibv_mr *ring_mr;
+    char *ring; /* the one in use: its own or the wide one */
+    uint32_t ring_key;
     size_t ring_size;
     uint64_t ring_head, ring_tail;
+    uint64_t ring_from; /* the number of the first send since it is in use */
+    struct verbs_ring own, *wide;
+    size_t wide_size;
+    int64_t ask_again;
     struct verbs_tx *tx;
     uint32_t tx_depth, frames_max, reads_max;
     uint64_t tx_mask; /* sizes of ring and tx are powers of two: dividing costs more than all the rest */

@@ -48,8 +48,8 @@ public enum EngineOption {
   LINKS_MAX("hadoop.rdma.links.max", "int", "16384", "1 .. 1000000"),
   /**
    * Most memory that such links take for frames on their way (shared rings, send buffers, queues), besides
-   * memory.limit. It is shared out as links.max is. A link over shm or verbs takes 0.6 MB, over udapl 5 MB, unless
-   * eager.threshold, link.credits or verbs.send.buffer are changed.
+   * memory.limit. It is shared out as links.max is. A link over verbs takes 0.2 MB, over shm 0.6 MB, over udapl 5 MB,
+   * unless eager.threshold or link.credits are changed.
    */
   LINKS_MEMORY("hadoop.rdma.links.memory", "size", "2g", "1m .. 16384g"),
   /** Longest greeting and link set-up, for callers that give no timeout of their own. */
@@ -114,7 +114,10 @@ public enum EngineOption {
   VERBS_ZCOPY_THRESHOLD("hadoop.rdma.verbs.zcopy.threshold", "size", "16k", "256 .. 1m"),
   /** One in so many sends is reported back by the device. */
   VERBS_SIGNAL_INTERVAL("hadoop.rdma.verbs.signal.interval", "int", "16", "1 .. 256"),
-  /** Registered memory of each link for frames on their way out; at least eight frames. */
+  /**
+   * Registered memory that a busy link borrows for frames on their way out; at least eight frames. All links together
+   * borrow at most an eighth of links.memory; who gets none sends through its own 64 KB.
+   */
   VERBS_SEND_BUFFER("hadoop.rdma.verbs.send.buffer", "size", "512k", "64k .. 64m"),
   /**
    * Most receive buffers that the links of an engine share. They take as many as their link.credits need, but no more
