@@ -282,7 +282,7 @@ cluster_environment() {
 
 # print_nodes: a table of what each node gives, and each warning once with the nodes that have it.
 print_nodes() {
-    local i name address memory cores containers runners executor_cores executor_heap storage transport warnings warning order=()
+    local i name address memory cores containers runners executor_cores executor_heap executor_engine storage transport warnings warning order=()
     local -A nodes_of=()
     printf 'howdah job: %-20s %8s %6s %14s  %-24s %s\n' node MB cores 'MB for tasks' 'MB of storage' transport
     for i in "${!HOSTS[@]}"; do

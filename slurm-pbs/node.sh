@@ -40,7 +40,7 @@ if [ "$index" -ne 0 ] || [ "$NODES" -eq 1 ] || [ -n "$ALL_WORK" ]; then workers=
 if ! has_hdfs; then masters=(${masters[@]+"${masters[@]:1}"}) workers=(${workers[@]+"${workers[@]:1}"}); fi
 [ ${#workers[@]} -gt 0 ] || RAM='' SSD='' HDD=''
 declare -A pids=()
-PLAN=() BINDINGS=() executor_cores=0 executor_heap=0
+PLAN=() BINDINGS=() executor_cores=0 executor_heap=0 executor_engine=0
 warnings=() claimed=() hurry=''
 
 give_up() { printf '%s: %s\n' "$name" "$*" >&2; exit 1; }
@@ -115,7 +115,7 @@ measure() {
     node_options+=" -Dhowdah.data=$(data_folders) -Dhowdah.ram=${ram:-0} -Dhowdah.logs=$(container_logs)"
     {
         printf 'name=%q address=%q memory=%q cores=%q containers=%q ' "$name" "$(own_address)" "$memory" "$cores" $((${#workers[@]} ? CONTAINERS : 0))
-        printf 'runners=%q executor_cores=%q executor_heap=%q ' "${#PLAN[@]}" "$executor_cores" "$executor_heap"
+        printf 'runners=%q executor_cores=%q executor_heap=%q executor_engine=%q ' "${#PLAN[@]}" "$executor_cores" "$executor_heap" "$executor_engine"
         printf 'storage=%q transport=%q warnings=(%s)\n' "$(storage_sizes)" "$transport" "$([ ${#warnings[@]} -eq 0 ] || printf '%q ' "${warnings[@]}")"
     } >"$JOB/run/node-$index.new"
     mv "$JOB/run/node-$index.new" "$JOB/run/node-$index"

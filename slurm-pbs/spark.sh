@@ -24,18 +24,21 @@ choose_topology() {
     [ -r "$TOPOLOGY" ] || fail "HOWDAH_JOB_TOPOLOGY: $TOPOLOGY cannot be read" "write it by lstopo FILE.xml"
 }
 
-# size_executors MEMORY CORES: EXECUTORS of a node, with EXECUTOR_CORES and EXECUTOR_HEAP (MB). Several small ones have shorter
-# collections of garbage than a large one: five cores at most. Spark takes a tenth, at least 384 MB, beside the heap.
+# size_executors MEMORY CORES: EXECUTORS of a node, with EXECUTOR_CORES, EXECUTOR_HEAP (MB) and EXECUTOR_ENGINE (MB, 0: the default).
+# Several small ones have shorter collections of garbage than a large one: five cores at most. Spark takes a tenth, at least 384 MB,
+# beside the heap, a third of it for the engine; of executors of 4 GB and more a fifth is for map output, as howdah spark plan has it.
 size_executors() {
-    local each
-    EXECUTORS=$((($2 + 4) / 5))
+    local each output
+    EXECUTORS=$((($2 + 4) / 5)) EXECUTOR_ENGINE=0
     while :; do
-        each=$(($1 / EXECUTORS))
-        EXECUTOR_HEAP=$(between 0 $((each * 10 / 11)) $((each - 384)))
+        each=$(($1 / EXECUTORS)) output=0
+        [ "$each" -lt 4096 ] || output=$((each / 5))
+        EXECUTOR_HEAP=$(between 0 $(((each - output) * 10 / 11)) $((each - output - 384)))
         if [ "$EXECUTOR_HEAP" -ge 1024 ] || [ "$EXECUTORS" -eq 1 ]; then break; fi
         EXECUTORS=$((EXECUTORS - 1))
     done
     EXECUTOR_HEAP=$(between 512 "$EXECUTOR_HEAP" 31000) # with more, references are twice as long
+    [ "$output" -eq 0 ] || EXECUTOR_ENGINE=$((output + (EXECUTOR_HEAP > 3840 ? EXECUTOR_HEAP / 10 : 384) / 3))
     EXECUTOR_CORES=$(between 1 $(($2 / EXECUTORS)) "$2")
 }
 
@@ -48,6 +51,7 @@ write_executors() {
     fewest=$(sort -n -k 2 "$JOB/run/shares" | awk 'NR == 1 { print $2 }')
     if [ "$MODE" = spark-standalone ]; then
         EXECUTOR_HEAP=$least EXECUTOR_CORES=$fewest
+        EXECUTOR_ENGINE=$(sort -n -k 3 "$JOB/run/shares" | awk 'NR == 1 { print $3 }')
         printf 'howdah job: Spark: %d workers, executors of %d tasks at a time and %d MB\n' "$(runners)" "$EXECUTOR_CORES" "$EXECUTOR_HEAP"
     else
         [ "$least" -ge 1792 ] || echo "howdah job: warning: $least MB for tasks on a node are too few for Spark on YARN, which wants 1792" >&2
@@ -60,13 +64,15 @@ write_executors() {
         else
             printf 'spark.executor.instances %d\n' $((EXECUTORS * WORKERS))
         fi
+        [ "$EXECUTOR_ENGINE" -eq 0 ] ||
+            printf 'spark.shuffle.rdma.memory.limit %dm\nspark.shuffle.rdma.memory.fraction 0.8\n' "$EXECUTOR_ENGINE"
         printf 'spark.driver.memory %dm\n' "$(between 512 "$COMMAND_HEAP" 31000)"
         if [ ${#SPARK_PROPERTIES[@]} -gt 0 ]; then printf '%s\n' "${SPARK_PROPERTIES[@]}"; fi
     } >>"$1"
 }
 
-# working_shares: MB for tasks and cores of each node that works, a line each, or of an executor where it has Spark's workers. As all that is
-# asked of each node, without a process for each.
+# working_shares: MB for tasks and cores of each node that works, a line each, or of an executor, with its MB of the engine's memory, where it
+# has Spark's workers. As all that is asked of each node, without a process for each.
 working_shares() (
     for i in "${!HOSTS[@]}"; do
         # shellcheck source=/dev/null
@@ -74,7 +80,7 @@ working_shares() (
         if [ "$containers" -eq 0 ]; then
             : # masters only
         elif [ "$MODE" = spark-standalone ]; then
-            echo "$executor_heap $executor_cores"
+            echo "$executor_heap $executor_cores $executor_engine"
         else
             echo "$containers $cores"
         fi

@@ -16,8 +16,8 @@ first_processors() {
         print list }' /proc/self/status
 }
 
-# plan_workers MEMORY CORES: PLAN, for each worker its NUMA node (- where the node has one only), processors, executors, tasks and MB of
-# heap of an executor. Fails where howdah spark plan does, which says why.
+# plan_workers MEMORY CORES: PLAN, for each worker its NUMA node (- where the node has one only), processors, executors, and of an executor
+# tasks, MB of heap and MB of the engine's memory (0: the default). Fails where howdah spark plan does, which says why.
 plan_workers() {
     local command=("$HOWDAH_HOME/bin/howdah" spark plan --workers --memory "$1m") text
     if [ -n "$TOPOLOGY" ]; then command+=(--xml "$TOPOLOGY"); else command=(taskset -c "$(first_processors "$2")" "${command[@]}"); fi
@@ -42,7 +42,7 @@ place_workers() {
         BINDINGS[i]=$(way_to_bind "$numa" "$processors") ||
             warnings+=("warning: a worker of Spark cannot be bound to processors $processors of NUMA node $numa: it runs on all")
     done
-    read -r _ _ _ executor_cores executor_heap <<<"${PLAN[0]}" # they are alike
+    read -r _ _ _ executor_cores executor_heap executor_engine <<<"${PLAN[0]}" # they are alike
 }
 
 # way_to_bind NUMA PROCESSORS: a command that runs another one there, with that node's memory where numactl is installed; nothing where
@@ -61,7 +61,7 @@ way_to_bind() {
 run_spark_worker() {
     local number=${1#worker} executors tasks heap binding
     number=${number#-}
-    read -r _ _ executors tasks heap <<<"${PLAN[${number:-0}]}"
+    read -r _ _ executors tasks heap _ <<<"${PLAN[${number:-0}]}"
     read -r -a binding <<<"${BINDINGS[${number:-0}]}"
     export SPARK_WORKER_DIR=$local_folder/work${number:+-$number}
     export SPARK_WORKER_MEMORY=$((executors * heap))m SPARK_WORKER_CORES=$((executors * tasks))

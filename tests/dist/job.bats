@@ -260,7 +260,7 @@ with_job() {
     mkdir -p "$ROOM/bin"
     printf '#!/bin/bash\nshift 2; exec "$@"\n' >"$ROOM/bin/numactl"
     chmod +x "$ROOM/bin/numactl"
-    local show='place_workers; printf "%s\n" "${PLAN[@]}" "${BINDINGS[@]}" "${workers[*]}" "$((BEFORE - CONTAINERS)) $((WORKER_HEAP + 160)) $executor_cores $executor_heap"'
+    local show='place_workers; printf "%s\n" "${PLAN[@]}" "${BINDINGS[@]}" "${workers[*]}" "$((BEFORE - CONTAINERS)) $((WORKER_HEAP + 160)) $executor_cores $executor_heap $executor_engine"'
     run -0 with_job "$work memory=60000 cores=99 TOPOLOGY=$(topology x86-2x12); plan_node 60000 0 2 0 0; BEFORE=\$CONTAINERS; $show"
     echo "$output"
     [[ ${lines[0]} == '0 0-11,24-35 3 8 '* ]]
@@ -269,10 +269,12 @@ with_job() {
     [ "${lines[3]}" = 'numactl --physcpubind=12-23,36-47 --membind=1' ]
     [ "${lines[4]}" = 'hdfs:datanode spark:worker-0 spark:worker-1' ]
     # The second worker's JVM takes what a JVM takes.
-    read -r less jvm cores heap <<<"${lines[5]}"
+    read -r less jvm cores heap engine <<<"${lines[5]}"
     [ "$less" -eq "$jvm" ]
     [ "$cores" -eq 8 ]
-    [ $((6 * (heap + (heap / 10 > 384 ? heap / 10 : 384)))) -le 60000 ]
+    over=$((heap / 10 > 384 ? heap / 10 : 384))
+    [ "$engine" -ge $((heap / 5)) ]
+    [ $((6 * (heap + over + engine - over / 3))) -le 60000 ]
     # One NUMA node: one worker, not bound.
     run -0 with_job "$work memory=8000 cores=99 TOPOLOGY=$(topology hwloc1-1x4); plan_node 8000 0 2 0 0; place_workers; echo \"\${PLAN[0]}, \${BINDINGS[0]}, \${workers[*]}\""
     echo "$output"
@@ -326,7 +328,7 @@ with_job() {
         size_executors $memory $cores
         [ $((EXECUTORS * EXECUTOR_CORES)) -le $cores ] && [ $EXECUTOR_HEAP -ge 512 ] && [ $EXECUTOR_HEAP -le 31000 ] || echo "$memory $cores: $EXECUTORS $EXECUTOR_CORES $EXECUTOR_HEAP"
         over=$((EXECUTOR_HEAP / 10 > 384 ? EXECUTOR_HEAP / 10 : 384))
-        [ $memory -lt 1024 ] || [ $((EXECUTORS * (EXECUTOR_HEAP + over))) -le $memory ] || echo "$memory $cores: too much"
+        [ $memory -lt 1024 ] || [ $((EXECUTORS * (EXECUTOR_HEAP + over + (EXECUTOR_ENGINE ? EXECUTOR_ENGINE - over / 3 : 0)))) -le $memory ] || echo "$memory $cores: too much"
     done; done; size_executors 64000 16; echo "$EXECUTORS $EXECUTOR_CORES"'
     [ "$output" = '4 4' ]
 }
@@ -334,19 +336,20 @@ with_job() {
 @test "executors are as the smallest node that works has them, whatever the order" {
     local order
     mkdir -p "$ROOM/run"
-    echo 'memory=24000 cores=2 containers=0 runners=0 executor_cores=0 executor_heap=0' >"$ROOM/run/node-0"
+    echo 'memory=24000 cores=2 containers=0 runners=0 executor_cores=0 executor_heap=0 executor_engine=0' >"$ROOM/run/node-0"
     for order in '1 2' '2 1'; do
-        echo 'memory=24000 cores=8 containers=20000 runners=2 executor_cores=4 executor_heap=9000' >"$ROOM/run/node-${order% *}"
-        echo 'memory=16000 cores=4 containers=11000 runners=1 executor_cores=3 executor_heap=10000' >"$ROOM/run/node-${order#* }"
+        echo 'memory=24000 cores=8 containers=20000 runners=2 executor_cores=4 executor_heap=9000 executor_engine=2700' >"$ROOM/run/node-${order% *}"
+        echo 'memory=16000 cores=4 containers=11000 runners=1 executor_cores=3 executor_heap=10000 executor_engine=3000' >"$ROOM/run/node-${order#* }"
         rm -f "$ROOM/defaults"
         run -0 with_job "JOB=$ROOM MODE=spark-standalone HOSTS=(a b c) WORKERS=2 COMMAND_HEAP=700 SPARK_PROPERTIES=('spark.x y'); write_executors $ROOM/defaults"
         [ "$output" = 'howdah job: Spark: 3 workers, executors of 3 tasks at a time and 9000 MB' ]
-        [ "$(grep -v ' -XX' "$ROOM/defaults" | xargs)" = 'spark.executor.cores 3 spark.executor.memory 9000m spark.driver.memory 700m spark.x y' ]
+        [ "$(grep -v ' -XX' "$ROOM/defaults" | xargs)" = 'spark.executor.cores 3 spark.executor.memory 9000m spark.shuffle.rdma.memory.limit 2700m spark.shuffle.rdma.memory.fraction 0.8 spark.driver.memory 700m spark.x y' ]
         grep -qx 'spark.executor.extraJavaOptions -XX:+UseParallelGC -XX:ParallelGCThreads=3' "$ROOM/defaults"
     done
     run -0 with_job "JOB=$ROOM HOSTS=(a b c) WORKERS=2 COMMAND_HEAP=256; write_executors $ROOM/yarn"
     grep -qx 'spark.executor.instances 2' "$ROOM/yarn"
-    grep -qx 'spark.executor.memory 9185m' "$ROOM/yarn"
+    grep -qx 'spark.executor.memory 7349m' "$ROOM/yarn"
+    grep -qx 'spark.shuffle.rdma.memory.limit 2264m' "$ROOM/yarn"
 }
 
 @test "the reason of a daemon is its last error with the cause below it, and a remedy where one is known" {

@@ -15,9 +15,10 @@ setup() { XML=$ROOT/java/cluster/src/test/resources/topologies/x86-2x12.xml; }
 @test "for another machine: lines that Spark takes" {
     run -0 "$TREE/bin/howdah" spark plan --xml "$XML" --memory 60g --machines 3 --conf
     echo "$output"
-    [ "${#lines[@]}" -eq 4 ]
+    [ "${#lines[@]}" -eq 6 ]
     [ "${lines[0]}" = 'spark.executor.cores 8' ]
     [ "${lines[2]}" = 'spark.executor.instances 18' ]
+    [[ ${lines[4]} == 'spark.shuffle.rdma.memory.limit '[1-9]*m ]]
     run -0 "$TREE/bin/howdah" spark plan --xml "$XML"
     [[ $output == *'numactl --physcpubind=0-11,24-35 --membind=0 spark-class '* ]]
     run -0 "$TREE/bin/howdah" spark plan --xml "$XML" --memory 60g --workers

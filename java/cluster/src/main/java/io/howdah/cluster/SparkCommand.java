@@ -57,7 +57,8 @@ public final class SparkCommand implements Callable<Integer> {
 
     @Option(names = "--workers", description = {
         "print lines for scripts only, one for each NUMA node that has a worker:",
-        "its number (- where there is one), threads, executors, and tasks and heap in MB of an executor.",
+        "its number (- where there is one), threads, executors, and of an executor tasks, heap in MB and",
+        "the engine's memory in MB (0: the default).",
         "Memory of NUMA nodes without a core of this process is left out"})
     private boolean workers;
 
@@ -111,8 +112,8 @@ public final class SparkCommand implements Callable<Integer> {
             share.executors());
       }
       System.out.print(table);
-      System.out.printf("%nEach executor: %d cores, %d tasks at a time, a heap of %d MB and %d MB beside it.%n",
-          plan.cores(), plan.tasks(), plan.heapMb(), plan.overheadMb());
+      System.out.printf("%nEach executor: %d cores, %d tasks at a time, a heap of %d MB and %d MB beside it, %d MB for map output.%n",
+          plan.cores(), plan.tasks(), plan.heapMb(), plan.overheadMb(), plan.outputMb());
       section("Why:", plan.reasons());
       section("spark-defaults.conf:", plan.settings(machines));
       section("Workers of Spark's own master, by NUMA node:", plan.workers());

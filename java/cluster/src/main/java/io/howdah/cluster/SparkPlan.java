@@ -20,6 +20,12 @@ final class SparkPlan {
   private static final long LEAST_HEAP = 1024;
   /** Spark's own rule for memory beside the heap. */
   private static final long LEAST_OVERHEAD = 384;
+  /** MB of an executor from which on map output has a part of its own; below, heaps are small already. */
+  private static final long LEAST_WITH_OUTPUT = 4096;
+  /** Of an executor's memory, what is for map output: a fifth, more where the heap takes no more. */
+  private static final int OUTPUT = 5;
+  /** Share of the engine's memory that map output may take, where it has a part of its own. */
+  private static final String OUTPUT_SHARE = "0.8";
   /** MB below which there is no executor. */
   private static final long LEAST_MEMORY = LEAST_HEAP / 2 + LEAST_OVERHEAD;
 
@@ -47,7 +53,7 @@ final class SparkPlan {
   private final List<Share> shares = new ArrayList<>();
   private final int threads;
   private int cores;
-  private long heapMb;
+  private long eachMb;
 
   private SparkPlan(Topology topology, long memoryMb, int threads) {
     this.topology = topology;
@@ -66,7 +72,7 @@ final class SparkPlan {
     SparkPlan plan = new SparkPlan(topology, memoryMb, threads);
     plan.chooseShape();
     for (Topology.Node node : topology.nodes()) {
-      long fitting = plan.memoryOf(node) / (plan.heapMb + plan.overheadMb());
+      long fitting = plan.memoryOf(node) / (plan.heapMb() + plan.overheadMb() + plan.outputMb());
       plan.shares.add(new Share(node, (int) Math.min(fitting, node.cores().size() / plan.cores)));
     }
     return plan;
@@ -81,14 +87,14 @@ final class SparkPlan {
           "give " + topology.nodes().size() * LEAST_MEMORY + " MB at least (--memory)");
     }
     cores = nodes.stream().mapToInt(node -> Math.min(CORES, node.cores().size() / executorsOf(node))).min().orElse(1);
-    heapMb = smallestHeap(nodes, node -> node.cores().size() / cores);
-    if (heapMb < LEAST_HEAP) {
-      heapMb = smallestHeap(nodes, this::executorsOf);
+    eachMb = smallestPart(nodes, node -> node.cores().size() / cores);
+    if (heapMb() < LEAST_HEAP) {
+      eachMb = smallestPart(nodes, this::executorsOf);
     }
   }
 
-  private long smallestHeap(List<Topology.Node> nodes, ToIntFunction<Topology.Node> executors) {
-    return nodes.stream().mapToLong(node -> heap(memoryOf(node) / executors.applyAsInt(node))).min().orElse(0);
+  private long smallestPart(List<Topology.Node> nodes, ToIntFunction<Topology.Node> executors) {
+    return nodes.stream().mapToLong(node -> memoryOf(node) / executors.applyAsInt(node)).min().orElse(0);
   }
 
   /** As many as its cores want; more where the memory is more than their heaps take, fewer where it is less. */
@@ -110,7 +116,13 @@ final class SparkPlan {
   }
 
   private static long heap(long memory) {
-    return Math.min(HEAP, Math.min(memory * 10 / 11, memory - LEAST_OVERHEAD));
+    long rest = memory - output(memory);
+    return Math.min(HEAP, Math.min(rest * 10 / 11, rest - LEAST_OVERHEAD));
+  }
+
+  private static long output(long memory) {
+    long more = Math.min(memory / 2, memory - HEAP * 11 / 10);
+    return memory < LEAST_WITH_OUTPUT ? 0 : Math.max(memory / OUTPUT, more);
   }
 
   List<Share> shares() {
@@ -133,33 +145,47 @@ final class SparkPlan {
   }
 
   long heapMb() {
-    return heapMb;
+    return heap(eachMb);
   }
 
-  /** MB beside the heap, as Spark takes them by default. */
+  /** MB beside the heap, as Spark takes them by default; a third is the engine's. */
   long overheadMb() {
-    return Math.max(LEAST_OVERHEAD, heapMb / 10);
+    return Math.max(LEAST_OVERHEAD, heapMb() / 10);
+  }
+
+  /** MB beside both for map output that stays in memory, 0 where executors are too small. */
+  long outputMb() {
+    return output(eachMb);
+  }
+
+  /** MB of the engine's memory of an executor, 0 for what it takes by default. */
+  long engineMb() {
+    return outputMb() == 0 ? 0 : outputMb() + overheadMb() / 3;
   }
 
   /** Settings of spark-defaults.conf, for so many machines like this one. */
   List<String> settings(int machines) {
     List<String> lines = new ArrayList<>();
     lines.add("spark.executor.cores " + tasks());
-    lines.add("spark.executor.memory " + heapMb + "m");
+    lines.add("spark.executor.memory " + heapMb() + "m");
     lines.add("spark.executor.instances " + executors() * machines);
     lines.add("spark.executor.extraJavaOptions -XX:+UseParallelGC -XX:ParallelGCThreads=" + tasks());
+    if (engineMb() > 0) {
+      lines.add("spark.shuffle.rdma.memory.limit " + engineMb() + "m");
+      lines.add("spark.shuffle.rdma.memory.fraction " + OUTPUT_SHARE);
+    }
     return lines;
   }
 
   /**
    * For each NUMA node with executors, for scripts: its number ({@code -} if there is one only), its threads, its
-   * executors, and the tasks at a time and the heap in MB of each executor.
+   * executors, and the tasks at a time, the heap in MB and the engine's memory in MB (0: the default) of each executor.
    */
   List<String> fields() {
     List<String> lines = new ArrayList<>();
     for (Share share : withExecutors()) {
-      lines.add(String.format(Locale.ROOT, "%s %s %d %d %d", isOneNode() ? "-" : share.node().number(),
-          Topology.text(share.node().threads()), share.executors(), tasks(), heapMb));
+      lines.add(String.format(Locale.ROOT, "%s %s %d %d %d %d", isOneNode() ? "-" : share.node().number(),
+          Topology.text(share.node().threads()), share.executors(), tasks(), heapMb(), engineMb()));
     }
     return lines;
   }
@@ -181,7 +207,7 @@ final class SparkPlan {
           "numactl --physcpubind=%s --membind=%d ", Topology.text(share.node().threads()), share.node().number());
       lines.add(binding + String.format(Locale.ROOT,
           "spark-class org.apache.spark.deploy.worker.Worker --cores %d --memory %dm --webui-port %d"
-              + " spark://MASTER:7077", share.executors() * tasks(), share.executors() * heapMb, port++));
+              + " spark://MASTER:7077", share.executors() * tasks(), share.executors() * heapMb(), port++));
     }
     return lines;
   }
@@ -191,8 +217,12 @@ final class SparkPlan {
     List<String> reasons = new ArrayList<>();
     reasons.add("Several small executors collect garbage for less time than a large one: " + CORES
         + " cores each at most.");
-    if (heapMb == HEAP) {
-      reasons.add("A heap stays below 32 GB, where references take 4 bytes; other memory is left to the page cache.");
+    if (heapMb() == HEAP) {
+      reasons.add("A heap stays below 32 GB, where references take 4 bytes; other memory is left to map output and the"
+          + " page cache.");
+    }
+    if (outputMb() > 0) {
+      reasons.add("Map output that stays in memory makes shuffles a third shorter; what does not fit goes to files.");
     }
     if (topology.nodes().size() > 1) {
       reasons.add("No executor is larger than a NUMA node: bound to it, its memory is local. YARN 2.8 binds no"

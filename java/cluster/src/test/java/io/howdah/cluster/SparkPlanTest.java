@@ -43,13 +43,14 @@ class SparkPlanTest {
     assertThat(executors(plan)).containsExactly(3, 3);
     assertThat(plan.cores()).isEqualTo(4);
     assertThat(plan.tasks()).isEqualTo(8);
-    assertThat(plan.heapMb()).isEqualTo(9309);
-    assertThat(plan.settings(2)).containsExactly("spark.executor.cores 8", "spark.executor.memory 9309m",
-        "spark.executor.instances 12", "spark.executor.extraJavaOptions -XX:+UseParallelGC -XX:ParallelGCThreads=8");
+    assertThat(plan.heapMb()).isEqualTo(7447);
+    assertThat(plan.settings(2)).containsExactly("spark.executor.cores 8", "spark.executor.memory 7447m",
+        "spark.executor.instances 12", "spark.executor.extraJavaOptions -XX:+UseParallelGC -XX:ParallelGCThreads=8",
+        "spark.shuffle.rdma.memory.limit 2296m", "spark.shuffle.rdma.memory.fraction 0.8");
     assertThat(plan.workers()).hasSize(2);
     assertThat(plan.workers().get(1)).startsWith("numactl --physcpubind=12-23,36-47 --membind=1 ")
-        .contains("--cores 24 --memory 27927m --webui-port 8082");
-    assertThat(plan.fields()).containsExactly("0 0-11,24-35 3 8 9309", "1 12-23,36-47 3 8 9309");
+        .contains("--cores 24 --memory 22341m --webui-port 8082");
+    assertThat(plan.fields()).containsExactly("0 0-11,24-35 3 8 7447 2296", "1 12-23,36-47 3 8 7447 2296");
   }
 
   @Test
@@ -129,7 +130,7 @@ class SparkPlanTest {
           assertThat(plan.heapMb()).isBetween(512L, SparkPlan.HEAP);
           for (SparkPlan.Share share : plan.shares()) {
             assertThat(share.executors() * plan.cores()).isLessThanOrEqualTo(share.node().cores().size());
-            assertThat(share.executors() * (plan.heapMb() + plan.overheadMb()))
+            assertThat(share.executors() * (plan.heapMb() + plan.overheadMb() + plan.outputMb()))
                 .isLessThanOrEqualTo(share.node().memoryMb() + 1); // MB are rounded
           }
         }
