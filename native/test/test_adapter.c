@@ -34,12 +34,23 @@ struct queue { /* of completions */
     struct ibv_wc wcs[8];
 };
 
+enum { VECTORS = 3, SENDS = 512, PARTITIONS = 4 };
+
 static struct {
     struct ibv_context context;
     struct ibv_pd pd;
     enum ibv_mtu mtu;        /* that the last queue pair was connected with */
     atomic_bool slow, asked; /* answers about the port wait, once, for `go_on` */
     atomic_bool go_on;
+    unsigned with_vector[VECTORS]; /* completion queues */
+    struct posted {
+        const char *at; /* of the payload; NULL: inline */
+        size_t length;
+        bool reported;
+    } sent[SENDS]; /* by number */
+    bool full;     /* it takes no more */
+    uint16_t partitions[PARTITIONS];
+    unsigned partition_index; /* of the last queue pair */
 } adapter;
 
 static struct ibv_comp_channel *create_channel(struct ibv_context *context)
@@ -60,7 +71,8 @@ static int destroy_channel(struct ibv_comp_channel *channel)
 static struct ibv_cq *create_cq(struct ibv_context *context, int depth, void *arg, struct ibv_comp_channel *channel,
                                 int vector)
 {
-    (void)depth, (void)arg, (void)channel, (void)vector;
+    (void)depth, (void)arg, (void)channel;
+    adapter.with_vector[vector]++;
     struct queue *queue = calloc(1, sizeof(*queue));
     pthread_mutex_init(&queue->lock, NULL);
     queue->cq.context = context;
@@ -123,7 +135,15 @@ static int post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_
 
 static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
-    (void)qp, (void)wr, (void)bad;
+    (void)qp, (void)bad;
+    if (adapter.full)
+        return ENOMEM;
+    const struct ibv_sge *sge = wr->sg_list;
+    bool here = wr->send_flags & IBV_SEND_INLINE;
+    adapter.sent[wr->wr_id % SENDS] =
+        (struct posted){.at = here ? NULL : (const char *)(uintptr_t)sge->addr + sizeof(struct hd_frame),
+                        .length = here ? 0 : sge->length - sizeof(struct hd_frame),
+                        .reported = wr->send_flags & IBV_SEND_SIGNALED};
     return 0;
 }
 
@@ -141,6 +161,8 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
     (void)qp;
     if (mask & IBV_QP_PATH_MTU)
         adapter.mtu = attr->path_mtu;
+    if (mask & IBV_QP_PKEY_INDEX)
+        adapter.partition_index = attr->pkey_index;
     return 0;
 }
 
@@ -174,6 +196,14 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
     attr->link_layer = IBV_LINK_LAYER_INFINIBAND;
     attr->active_mtu = IBV_MTU_2048;
     attr->lid = 3;
+    attr->pkey_tbl_len = PARTITIONS;
+    return 0;
+}
+
+static int query_pkey(struct ibv_context *context, uint8_t port, int index, __be16 *key)
+{
+    (void)context, (void)port;
+    *key = htons(adapter.partitions[index]);
     return 0;
 }
 
@@ -192,6 +222,7 @@ static const char *some_words(enum ibv_event_type type)
 
 static const struct verbs_api api = {.query_port = query_port,
                                      .query_gid = query_gid,
+                                     .query_pkey = query_pkey,
                                      .reg_mr = register_memory,
                                      .dereg_mr = forget_memory,
                                      .create_comp_channel = create_channel,
@@ -216,7 +247,7 @@ static struct world {
     struct verbs_device verbs;
 } world;
 
-static void begin(void)
+static void begin_with(const char *const *options)
 {
     memset(&world, 0, sizeof(world));
     memset(&adapter, 0, sizeof(adapter));
@@ -224,8 +255,10 @@ static void begin(void)
     adapter.context.ops.req_notify_cq = notify;
     adapter.context.ops.post_srq_recv = post_receive;
     adapter.context.ops.post_send = post_send;
+    adapter.context.num_comp_vectors = VECTORS;
+    adapter.partitions[0] = 0xffff;
     adapter.pd.context = &adapter.context;
-    world.engine = test_engine(NULL);
+    world.engine = test_engine(options);
     hd_transport_complete(&world.ops, &hd_verbs_ops);
     world.device = *world.engine->devices[0];
     world.device.ops = &world.ops;
@@ -245,19 +278,30 @@ static void begin(void)
     hd_list_init(&world.verbs.eps);
 }
 
+static void begin(void)
+{
+    begin_with(NULL);
+}
+
 static void finish(void)
 {
+    hd_verbs_rings_close(&world.verbs);
     pthread_mutex_destroy(&world.verbs.lock);
     hd_engine_destroy(world.engine);
 }
 
-static struct hd_ep *endpoint(void)
+static struct hd_ep *endpoint_of(uint32_t credits)
 {
-    struct hd_limits limits = {.frame_max = HD_FRAME_MIN_PAYLOAD, .credits = 16};
+    struct hd_limits limits = {.frame_max = HD_FRAME_MIN_PAYLOAD, .credits = credits};
     struct hd_ep_params params = {.mine = limits, .peers = limits, .guard_fd = -1};
     struct hd_ep *ep;
     assert_ok(world.ops.ep_create(&world.device, &params, &ep));
     return ep;
+}
+
+static struct hd_ep *endpoint(void)
+{
+    return endpoint_of(16);
 }
 
 static void answer(struct hd_ep *ep)
@@ -381,12 +425,215 @@ static void a_set_up_does_not_see_what_another_one_asks(void **state)
     finish();
 }
 
+static void links_share_the_completion_vectors(void **state)
+{
+    (void)state;
+    struct hd_ep *eps[2 * VECTORS];
+    begin();
+    for (int i = 0; i < 2 * VECTORS; i++)
+        eps[i] = endpoint();
+    for (int i = 0; i < VECTORS; i++)
+        assert_int_equal(adapter.with_vector[i], 2);
+    for (int i = 0; i < 2 * VECTORS; i++)
+        eps[i]->ops->destroy(eps[i]);
+    finish();
+}
+
+/* ---- partitions ---- */
+
+static void put_into_partitions(const uint16_t keys[PARTITIONS])
+{
+    memcpy(adapter.partitions, keys, sizeof(adapter.partitions));
+}
+
+static void expect_partition(const char *option, const uint16_t keys[PARTITIONS], unsigned index)
+{
+    begin_with((const char *const[]){option, NULL});
+    put_into_partitions(keys);
+    struct hd_ep *ep = endpoint();
+    assert_int_equal(adapter.partition_index, index);
+    ep->ops->destroy(ep);
+    finish();
+}
+
+static void refuse_partition(const char *option, const uint16_t keys[PARTITIONS], const char *words)
+{
+    struct verbs_port port;
+    begin_with((const char *const[]){option, NULL});
+    put_into_partitions(keys);
+    assert_true(hd_verbs_look_at_port(&world.verbs, &port) < 0);
+    if (!strstr(hd_last_error(), words))
+        fail_msg("\"%s\" does not say \"%s\"", hd_last_error(), words);
+    finish();
+}
+
+static void a_port_is_used_in_its_partition(void **state)
+{
+    (void)state;
+    expect_partition("verbs.partition=auto", (uint16_t[]){0x7fff, 0, 0x8001, 0x8002}, 2);
+    expect_partition("verbs.partition=auto", (uint16_t[]){0, 0x7fff, 0x0001, 0}, 1);
+    expect_partition("verbs.partition=0x8002", (uint16_t[]){0x7fff, 0, 0x8001, 0x8002}, 3);
+    expect_partition("verbs.partition=0x7fff", (uint16_t[]){0x8001, 0x7fff, 0, 0xffff}, 3);
+    expect_partition("verbs.partition=32769", (uint16_t[]){0x7fff, 0x0001, 0, 0}, 1);
+    refuse_partition("verbs.partition=0x8003", (uint16_t[]){0xffff, 0, 0x8001, 0x8002}, "another partition than");
+    refuse_partition("verbs.partition=auto", (uint16_t[]){0, 0x8000, 0, 0}, "is in no partition");
+    refuse_partition("verbs.partition=red", (uint16_t[]){0xffff, 0, 0, 0}, "is no partition key");
+    refuse_partition("verbs.partition=0x18001", (uint16_t[]){0xffff, 0, 0, 0}, "is no partition key");
+}
+
+/* Of a port with the first key, to one with the second. @return why not, or NULL. */
+static const char *obstacle_between(uint16_t mine, uint16_t peers)
+{
+    struct verbs_port port;
+    uint8_t blob[HD_BLOB_MAX];
+    begin();
+    adapter.partitions[0] = peers;
+    assert_ok(hd_verbs_look_at_port(&world.verbs, &port));
+    size_t length = hd_verbs_describe(&world.device, blob);
+    adapter.partitions[0] = mine;
+    assert_ok(hd_verbs_look_at_port(&world.verbs, &port));
+    const char *why = hd_verbs_reachable(&world.device, blob, length);
+    finish();
+    return why;
+}
+
+static void ports_of_two_partitions_do_not_meet(void **state)
+{
+    (void)state;
+    assert_null(obstacle_between(0x8001, 0x8001));
+    assert_null(obstacle_between(0x8001, 0x0001));
+    assert_non_null(strstr(obstacle_between(0x8001, 0x8002), "another InfiniBand partition"));
+    assert_non_null(strstr(obstacle_between(0x0001, 0x0001), "limited members"));
+}
+
+/* ---- send rings ---- */
+
+static bool unspoilt(uint64_t number)
+{
+    const struct posted *p = &adapter.sent[number % SENDS];
+    for (size_t i = 0; p->at && i < p->length; i++)
+        if (p->at[i] != (char)(number * 7 + i))
+            return false;
+    return true;
+}
+
+/* @return what send() does. */
+static int send_frame(struct verbs_ep *ep, size_t length)
+{
+    char payload[HD_FRAME_MIN_PAYLOAD];
+    struct hd_frame frame = {.type = HD_FRAME_DATA, .flags = 1, .length = (uint32_t)length};
+    for (size_t i = 0; i < length; i++)
+        payload[i] = (char)(ep->tx_posted * 7 + i);
+    return ep->base.ops->send(&ep->base, &frame, payload, NULL);
+}
+
+/* The adapter has sent everything up to this one, which it reports. */
+static void sent_up_to(struct verbs_ep *ep, uint64_t number)
+{
+    struct queue *queue = hd_container(ep->cq, struct queue, cq);
+    for (uint64_t i = ep->tx_done; i <= number; i++)
+        if (!unspoilt(i))
+            fail_msg("frame %llu was written over before it was sent", (unsigned long long)i);
+    assert_true(adapter.sent[number % SENDS].reported);
+    queue->wcs[queue->count++] = (struct ibv_wc){.wr_id = number};
+    assert_true(ep->base.ops->progress(&ep->base, 16) >= 0);
+    assert_int_equal(ep->tx_done, number + 1);
+}
+
+/* @return the number of the last send that the adapter will report, or of one that is up to so many reports before it;
+ * -1: there is none. */
+static int64_t reported(const struct verbs_ep *ep, unsigned before)
+{
+    int64_t found = -1;
+    for (int64_t i = (int64_t)ep->tx_posted - 1; i >= (int64_t)ep->tx_done; i--)
+        if (adapter.sent[i % SENDS].reported) {
+            found = i;
+            if (before-- == 0)
+                break;
+        }
+    return found;
+}
+
+static uint64_t wide_rings(void)
+{
+    return counter(world.engine, "send.rings.now");
+}
+
+static void end_of(struct verbs_ep *ep)
+{
+    ep->base.ops->close(&ep->base);
+    ep->base.ops->destroy(&ep->base);
+}
+
+static void a_link_borrows_a_wide_ring_and_gives_it_back(void **state)
+{
+    (void)state;
+    begin();
+    struct verbs_ep *ep = of(connected());
+    while (wide_rings() == 0)
+        assert_ok(send_frame(ep, HD_FRAME_MIN_PAYLOAD));
+    uint64_t first_in_wide = ep->tx_posted - 1;
+    assert_ok(send_frame(ep, HD_FRAME_MIN_PAYLOAD));
+    ep->base.ops->arm(&ep->base); /* its own still has frames */
+    assert_ptr_not_equal(ep->ring, ep->own.base);
+    sent_up_to(ep, first_in_wide - 1);
+    ep->base.ops->arm(&ep->base);
+    assert_ptr_equal(ep->ring, ep->own.base);
+    assert_int_equal(wide_rings(), 1); /* it has frames */
+    assert_ok(send_frame(ep, 1));
+    sent_up_to(ep, ep->tx_posted - 1);
+    ep->base.ops->arm(&ep->base);
+    assert_int_equal(wide_rings(), 0);
+    end_of(ep);
+    finish();
+}
+
+/* Frames of all sizes, sent by the adapter at its leisure: none is written over before, and whenever there is no room the
+ * adapter is to report something, unless it is itself that takes no more. */
+static void frames_are_kept_until_they_are_sent(void **state)
+{
+    (void)state;
+    begin_with((const char *const[]){"verbs.send.buffer=128k", NULL});
+    struct verbs_ep *ep = of(endpoint_of(64));
+    answer(&ep->base);
+    uint64_t random = 1, widened = 0;
+    for (int i = 0; i < 30000; i++) {
+        random = random * 6364136223846793005ULL + 1442695040888963407ULL;
+        unsigned what = (unsigned)(random >> 33) % 100, much = (unsigned)(random >> 40) % HD_FRAME_MIN_PAYLOAD;
+        uint64_t before = wide_rings();
+        adapter.full = what < 2;
+        if (what < 70) {
+            int err = send_frame(ep, what < 10 ? much % 180 : much);
+            if (err)
+                assert_int_equal(err, -EAGAIN);
+            if (err && !adapter.full)
+                assert_true(reported(ep, 0) >= 0);
+        } else if (what < 97) {
+            int64_t number = reported(ep, much % 16);
+            if (number >= 0)
+                sent_up_to(ep, (uint64_t)number);
+        } else {
+            ep->base.ops->arm(&ep->base);
+        }
+        widened += wide_rings() > before;
+    }
+    assert_true(widened > 20);
+    end_of(ep);
+    assert_int_equal(wide_rings(), 0);
+    finish();
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_end_of_many_links_waits_for_nothing),
         cmocka_unit_test(what_came_before_the_queue_was_armed_is_seen),
         cmocka_unit_test(a_set_up_does_not_see_what_another_one_asks),
+        cmocka_unit_test(links_share_the_completion_vectors),
+        cmocka_unit_test(a_port_is_used_in_its_partition),
+        cmocka_unit_test(ports_of_two_partitions_do_not_meet),
+        cmocka_unit_test(a_link_borrows_a_wide_ring_and_gives_it_back),
+        cmocka_unit_test(frames_are_kept_until_they_are_sent),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

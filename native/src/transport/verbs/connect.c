@@ -108,11 +108,18 @@ static int open_send_ring(struct verbs_ep *ep)
     return err;
 }
 
+/* Completions of a process's links interrupt all processors that the device's vectors go to, in turn. */
+static int next_vector(struct verbs_device *dev)
+{
+    int vectors = dev->context->num_comp_vectors;
+    return vectors > 1 ? (int)(atomic_fetch_add(&dev->next_vector, 1) % (unsigned)vectors) : 0;
+}
+
 static int open_queue_pair(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
     uint32_t cqes = smaller(ep->tx_depth + ep->mine.credits + SPARE_FRAMES + 64, dev->attr.max_cqe);
-    ep->cq = dev->api->create_cq(dev->context, (int)cqes, ep, ep->channel, 0);
+    ep->cq = dev->api->create_cq(dev->context, (int)cqes, ep, ep->channel, next_vector(dev));
     if (!ep->cq)
         return hd_error(-errno, "verbs device %s gives no completion queue for %u entries: %s", dev->name, cqes,
                         strerror(errno));
@@ -137,6 +144,7 @@ static int open_queue_pair(struct verbs_ep *ep)
     ep->framing = VERBS_FRAMING;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
                                .port_num = dev->port,
+                               .pkey_index = ep->port.partition_index,
                                .qp_access_flags =
                                    ep->local_only ? 0 : IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE};
     int err = dev->api->modify_qp(ep->qp, &attr, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);

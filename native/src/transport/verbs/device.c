@@ -20,7 +20,7 @@
 /* What goes into the greeting; little endian. */
 struct blob {
     uint8_t version, network, mtu, reserved;
-    uint16_t lid, reserved2;
+    uint16_t lid, partition; /* partition: 0 of older engines */
     struct verbs_gid gid;
 };
 static_assert(sizeof(struct blob) == 24 && sizeof(struct blob) <= HD_BLOB_MAX, "blob");
@@ -119,6 +119,59 @@ static int choose_gid(struct verbs_device *dev, struct verbs_port *port)
                     dev->port, dev->name, HD_KEY_PREFIX "verbs.gid.index");
 }
 
+/* ---- partitions ---- */
+
+static uint16_t partition_number(uint16_t key)
+{
+    return key & (uint16_t)~VERBS_FULL_MEMBER;
+}
+
+/* *number: 0 for any. */
+static int read_partition(const struct verbs_device *dev, uint16_t *number)
+{
+    const char *text = dev->device->conf->verbs_partition;
+    char *end;
+    unsigned long key = strtoul(text, &end, 0);
+    *number = 0;
+    if (strcmp(text, "auto") == 0 || text[0] == '\0')
+        return 0;
+    *number = partition_number((uint16_t)key);
+    if (text[0] < '0' || text[0] > '9' || *end || key > 0xffff || *number == 0)
+        return hd_error(-EINVAL, "%s=%s is no partition key; write for example 0x8001", HD_KEY_PREFIX "verbs.partition",
+                        text);
+    return 0;
+}
+
+/* The key that is wanted, or the first that makes the port a full member, or else the first there is. */
+static void look_for_partition(struct verbs_device *dev, struct verbs_port *port, uint16_t wanted)
+{
+    for (int i = 0; i < port->attr.pkey_tbl_len; i++) {
+        __be16 raw;
+        if (dev->api->query_pkey(dev->context, dev->port, i, &raw) || partition_number(ntohs(raw)) == 0)
+            continue;
+        uint16_t key = ntohs(raw);
+        bool full = key & VERBS_FULL_MEMBER, better = full && !(port->partition & VERBS_FULL_MEMBER);
+        if ((wanted && partition_number(key) != wanted) || (port->partition && !better))
+            continue;
+        port->partition = key;
+        port->partition_index = (uint16_t)i;
+    }
+}
+
+static int choose_partition(struct verbs_device *dev, struct verbs_port *port)
+{
+    uint16_t wanted;
+    int err = read_partition(dev, &wanted);
+    if (err || port->network != VERBS_INFINIBAND)
+        return err;
+    look_for_partition(dev, port, wanted);
+    if (port->partition)
+        return 0;
+    return hd_error(-EADDRNOTAVAIL, "port %u of verbs device %s is in %s; see %s and " CLASS_FOLDER "/%s/ports/%u/pkeys",
+                    dev->port, dev->name, wanted ? "another partition than the one that is asked for" : "no partition",
+                    HD_KEY_PREFIX "verbs.partition", dev->name, dev->port);
+}
+
 int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port)
 {
     *port = (struct verbs_port){0};
@@ -133,6 +186,8 @@ int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port)
         return hd_error(-ENETDOWN, "port %u of verbs device %s has no address (LID); is a subnet manager running?",
                         dev->port, dev->name);
     err = choose_gid(dev, port);
+    if (!err)
+        err = choose_partition(dev, port);
     if (err)
         return err;
     pthread_mutex_lock(&dev->lock);
@@ -322,10 +377,20 @@ size_t hd_verbs_describe(struct hd_device *device, uint8_t *bytes)
                         .network = (uint8_t)dev->now.network,
                         .mtu = (uint8_t)dev->now.attr.active_mtu,
                         .lid = dev->now.attr.lid,
+                        .partition = dev->now.partition,
                         .gid = dev->now.gid};
     pthread_mutex_unlock(&dev->lock);
     memcpy(bytes, &blob, sizeof(blob));
     return sizeof(blob);
+}
+
+static const char *obstacle_of_partitions(uint16_t mine, uint16_t peers)
+{
+    if (!mine || !peers) /* it does not say */
+        return NULL;
+    if (partition_number(mine) != partition_number(peers))
+        return "the peer's port is in another InfiniBand partition (" HD_KEY_PREFIX "verbs.partition)";
+    return (mine | peers) & VERBS_FULL_MEMBER ? NULL : "both ports are limited members of their InfiniBand partition";
 }
 
 static const char *obstacle(const struct verbs_port *port, const struct blob *peer)
@@ -335,8 +400,10 @@ static const char *obstacle(const struct verbs_port *port, const struct blob *pe
     bool ib = peer->network == VERBS_INFINIBAND;
     if (ib != (port->network == VERBS_INFINIBAND))
         return "one port is InfiniBand, the other one Ethernet";
+    if (ib && memcmp(peer->gid.bytes, port->gid.bytes, 8) != 0)
+        return "the peer is in another InfiniBand subnet";
     if (ib)
-        return memcmp(peer->gid.bytes, port->gid.bytes, 8) == 0 ? NULL : "the peer is in another InfiniBand subnet";
+        return obstacle_of_partitions(port->partition, peer->partition);
     if (peer->network != port->network)
         return "one port has RoCE v1, the other one v2";
     return is_mapped_v4(&peer->gid) == is_mapped_v4(&port->gid) ? NULL : "one port has IPv4, the other one IPv6";
@@ -484,6 +551,7 @@ int hd_verbs_open(struct hd_device *device)
         dev->frame_max = HD_FRAME_MIN_PAYLOAD;
     pthread_mutex_init(&dev->lock, NULL);
     hd_list_init(&dev->eps);
+    atomic_store(&dev->next_vector, (unsigned)getpid()); /* not all processes of a host begin with the first */
     device->data = dev;
     atomic_store(&device->local_only, !device->conf->verbs_remote_access);
     dev->api = hd_verbs_load();

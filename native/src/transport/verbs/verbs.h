@@ -39,6 +39,7 @@ struct verbs_api {
     int (*close_device)(struct ibv_context *context);
     int (*query_device)(struct ibv_context *context, struct ibv_device_attr *attr);
     int (*query_port)(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr);
+    int (*query_pkey)(struct ibv_context *context, uint8_t port, int index, __be16 *key);
     int (*query_gid)(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid);
     struct ibv_pd *(*alloc_pd)(struct ibv_context *context);
     int (*dealloc_pd)(struct ibv_pd *pd);
@@ -81,7 +82,11 @@ struct verbs_port {
     enum verbs_network network;
     struct verbs_gid gid;
     int gid_index;
+    uint16_t partition; /* key: number, and VERBS_FULL_MEMBER */
+    uint16_t partition_index;
 };
+
+#define VERBS_FULL_MEMBER 0x8000U /* two members of which neither is one do not talk to each other */
 
 struct verbs_device {
     struct hd_device *device;
@@ -100,6 +105,7 @@ struct verbs_device {
     unsigned rings_kept;
     size_t rings_lent;
     atomic_bool told_of_rings;
+    _Atomic unsigned next_vector;
     pthread_t watcher;
     int stop_fd, always_fd; /* always_fd can always be read */
     bool watched;

@@ -95,6 +95,11 @@ public enum EngineOption {
    * one; over InfiniBand 0.
    */
   VERBS_GID_INDEX("hadoop.rdma.verbs.gid.index", "int", "-1", "-1 .. 255"),
+  /**
+   * Partition of an InfiniBand port, by its key (P_Key), as 0x8001; auto: the first in the port's table of which it is a
+   * full member. Ports of different partitions do not reach each other.
+   */
+  VERBS_PARTITION("hadoop.rdma.verbs.partition", "text", "auto", ""),
   /** Service level (InfiniBand) or priority (RoCE) of the packets. */
   VERBS_SERVICE_LEVEL("hadoop.rdma.verbs.service.level", "int", "0", "0 .. 15"),
   /** Traffic class of the packets; over RoCE v2 the DSCP and ECN bits of their IP header. */
