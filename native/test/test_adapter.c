@@ -49,6 +49,8 @@ static struct {
         bool reported;
     } sent[SENDS]; /* by number */
     bool full;     /* it takes no more */
+    uint32_t inline_max; /* 0: without a bound */
+    unsigned asked_for_pairs;
     uint16_t partitions[PARTITIONS];
     unsigned partition_index; /* of the last queue pair */
 } adapter;
@@ -149,7 +151,9 @@ static int post_send(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_
 
 static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
-    (void)attr;
+    adapter.asked_for_pairs++;
+    if (adapter.inline_max && attr->cap.max_inline_data > adapter.inline_max)
+        return NULL;
     struct ibv_qp *qp = calloc(1, sizeof(*qp));
     qp->context = pd->context;
     qp->qp_num = 5;
@@ -425,6 +429,25 @@ static void a_set_up_does_not_see_what_another_one_asks(void **state)
     finish();
 }
 
+static void as_much_is_inline_as_the_device_takes(void **state)
+{
+    (void)state;
+    static const uint32_t limits[] = {1, 2, 60, 64, 100, 128, 188, 219, 220, 400};
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        begin_with((const char *const[]){"verbs.inline=220", NULL});
+        adapter.inline_max = limits[i];
+        for (int j = 0; j < 2; j++) {
+            struct hd_ep *ep = endpoint();
+            assert_int_equal(of(ep)->inline_max, limits[i] < 220 ? limits[i] : 220);
+            if (j == 0)
+                adapter.asked_for_pairs = 0; /* the next one knows */
+            ep->ops->destroy(ep);
+        }
+        assert_int_equal(adapter.asked_for_pairs, 1);
+        finish();
+    }
+}
+
 static void links_share_the_completion_vectors(void **state)
 {
     (void)state;
@@ -630,6 +653,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(what_came_before_the_queue_was_armed_is_seen),
         cmocka_unit_test(a_set_up_does_not_see_what_another_one_asks),
         cmocka_unit_test(links_share_the_completion_vectors),
+        cmocka_unit_test(as_much_is_inline_as_the_device_takes),
         cmocka_unit_test(a_port_is_used_in_its_partition),
         cmocka_unit_test(ports_of_two_partitions_do_not_meet),
         cmocka_unit_test(a_link_borrows_a_wide_ring_and_gives_it_back),

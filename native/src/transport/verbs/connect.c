@@ -115,6 +115,46 @@ static int next_vector(struct verbs_device *dev)
     return vectors > 1 ? (int)(atomic_fetch_add(&dev->next_vector, 1) % (unsigned)vectors) : 0;
 }
 
+static struct ibv_qp *try_inline(struct verbs_device *dev, struct ibv_qp_init_attr *init, uint32_t bytes)
+{
+    init->cap.max_inline_data = bytes;
+    return dev->api->create_qp(dev->pd, init);
+}
+
+/* A queue pair that takes as much inline as the device has, which is less than `most`; it does not say how much. */
+static struct ibv_qp *search_inline(struct verbs_device *dev, struct ibv_qp_init_attr *init, uint32_t most)
+{
+    struct ibv_qp *best = try_inline(dev, init, 0);
+    struct ibv_qp_cap cap = init->cap;
+    uint32_t least = cap.max_inline_data;
+    while (best && least + 1 < most) {
+        uint32_t middle = least + (most - least) / 2;
+        struct ibv_qp *better = try_inline(dev, init, middle);
+        if (!better) {
+            most = middle;
+            continue;
+        }
+        dev->api->destroy_qp(best);
+        best = better;
+        cap = init->cap;
+        least = cap.max_inline_data > middle ? cap.max_inline_data : middle;
+    }
+    init->cap = cap;
+    return best;
+}
+
+static struct ibv_qp *create_queue_pair(struct verbs_device *dev, struct ibv_qp_init_attr *init)
+{
+    uint32_t wanted = (uint32_t)dev->device->conf->verbs_inline, most = atomic_load(&dev->inline_below);
+    struct ibv_qp *qp = try_inline(dev, init, most && most <= wanted ? most - 1 : wanted);
+    if (qp || init->cap.max_inline_data == 0)
+        return qp;
+    qp = search_inline(dev, init, init->cap.max_inline_data);
+    if (qp)
+        atomic_store(&dev->inline_below, init->cap.max_inline_data + 1);
+    return qp;
+}
+
 static int open_queue_pair(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
@@ -129,13 +169,8 @@ static int open_queue_pair(struct verbs_ep *ep)
                                     .srq = ep->pool->srq,
                                     .qp_type = IBV_QPT_RC,
                                     .cap = {.max_send_wr = ep->tx_depth,
-                                            .max_send_sge = 2,
-                                            .max_inline_data = (uint32_t)dev->device->conf->verbs_inline}};
-    ep->qp = dev->api->create_qp(dev->pd, &init);
-    if (!ep->qp && init.cap.max_inline_data) { /* more than the device has; it does not say how much that is */
-        init.cap.max_inline_data = 0;
-        ep->qp = dev->api->create_qp(dev->pd, &init);
-    }
+                                            .max_send_sge = 2}};
+    ep->qp = create_queue_pair(dev, &init);
     if (!ep->qp)
         return hd_error(-errno, "verbs device %s gives no queue pair for %u sends: %s", dev->name, ep->tx_depth,
                         strerror(errno));

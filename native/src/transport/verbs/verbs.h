@@ -106,6 +106,7 @@ struct verbs_device {
     size_t rings_lent;
     atomic_bool told_of_rings;
     _Atomic unsigned next_vector;
+    _Atomic uint32_t inline_below; /* so many bytes are more than a work request takes; 0: not known */
     pthread_t watcher;
     int stop_fd, always_fd; /* always_fd can always be read */
     bool watched;
