@@ -157,7 +157,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (frame.flags != 0xaa) { /* mostly right where a peer must be to get any further */
             frame.flags = 0;
             frame.reserved = frame.checksum = 0;
-            frame.sequence = link->rx_sequence;
+            frame.sequence = link->flow.rx_sequence;
             frame.credits %= 3;
         }
         uint8_t *payload = malloc(frame.length + 1);

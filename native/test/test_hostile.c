@@ -170,7 +170,7 @@ static void links_open(struct links *l, const char *const *options)
     atomic_store(&flood.pinged_link, l->server.link);
     for (bool armed = false; !armed; usleep(1000)) { /* it is after poll.handover; nothing is to depend on that */
         hd_link_lock(l->server.link);
-        armed = l->server.link->armed;
+        armed = l->server.link->comm.armed;
         hd_link_unlock(l->server.link);
     }
 }
@@ -435,7 +435,7 @@ static void a_fetch_does_not_end_while_its_block_may_be_written(void **state)
 static void send_raw(hd_link *link, enum hd_frame_type type, uint16_t credits)
 {
     hd_link_lock(link);
-    struct hd_frame frame = {.type = (uint8_t)type, .credits = credits, .sequence = link->tx_sequence++};
+    struct hd_frame frame = {.type = (uint8_t)type, .credits = credits, .sequence = link->flow.tx_sequence++};
     assert_ok(link->ep->ops->send(link->ep, &frame, NULL, NULL));
     hd_link_unlock(link);
 }

@@ -325,7 +325,7 @@ static void a_blocked_receiver_sleeps(void **state)
 static bool is_armed(hd_link *link)
 {
     hd_link_lock(link);
-    bool armed = link->armed;
+    bool armed = link->comm.armed;
     hd_link_unlock(link);
     return armed;
 }

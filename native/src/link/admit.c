@@ -134,7 +134,7 @@ static bool admit_end_link(struct hd_link *link, bool used)
 {
     hd_link_lock(link);
     bool ends = hd_link_usable(link) && link->used == used &&
-                (!used || (hd_link_idle(link) && hd_now() - link->idle_since >= IDLE));
+                (!used || (hd_link_idle(link) && hd_now() - link->comm.idle_since >= IDLE));
     if (ends)
         hd_link_doom(link, -ESHUTDOWN, "closed to make room for other links (" HD_KEY_PREFIX "links.max)");
     hd_link_unlock(link);

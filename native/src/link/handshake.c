@@ -266,7 +266,7 @@ static void greeting_discard(struct hd_link *link)
     hd_admit_end(engine, &link->admission);
     pthread_cond_broadcast(&engine->link_gone);
     pthread_mutex_unlock(&engine->lock);
-    close(link->guard_fd);
+    close(link->guard.fd);
     hd_link_discard(link);
 }
 

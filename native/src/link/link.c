@@ -21,29 +21,30 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
                    struct hd_sink *sink)
 {
     struct hd_link *link = calloc(1, sizeof(*link));
-    if (!link || !(link->buckets = calloc(16, sizeof(*link->buckets)))) {
+    if (!link || !(link->streams.buckets = calloc(16, sizeof(*link->streams.buckets)))) {
         free(link);
         return hd_error(-ENOMEM, "out of memory");
     }
     atomic_init(&link->refs, 1);
     link->engine = hd_engine_ref(engine);
     link->hooks = engine->link_hooks;
-    struct hd_list *lists[] = {&link->in_engine,  &link->controls,       &link->controls_free, &link->tx_stalled,
-                               &link->todo,       &link->ops_free,       &link->tx_frags,      &link->memory_wait,
-                               &link->tx_fetches, &link->served,         &link->tx_replies,    &link->in_comm,
-                               &link->sleeping,   &link->memory_senders, &link->in_busy,       &link->admission.node,
-                               &link->tx_pieces};
+    struct hd_list *lists[] = {
+        &link->in_engine,      &link->flow.controls,          &link->flow.free_controls, &link->streams.tx_stalled,
+        &link->rndv.todo,      &link->rndv.free_ops,          &link->rndv.tx_frags,      &link->rndv.memory_wait,
+        &link->fetch.tx_ours,  &link->fetch.served,           &link->fetch.tx_replies,   &link->comm.node,
+        &link->poll.sleeping,  &link->streams.memory_senders, &link->comm.busy_node,     &link->admission.node,
+        &link->fetch.tx_pieces};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
-    link->bucket_count = 16;
+    link->streams.bucket_count = 16;
     link->mine = params->mine;
     link->peers = params->peers;
     link->initiator = params->initiator;
     link->local = params->local;
     link->checksum = params->mine.checksum || params->peers.checksum;
-    link->tx_credits = params->peers.credits;
-    link->next_id = params->initiator ? 1 : 2;
-    link->guard_fd = params->guard_fd;
+    link->flow.tx_credits = params->peers.credits;
+    link->streams.next_id = params->initiator ? 1 : 2;
+    link->guard.fd = params->guard_fd;
     memcpy(link->peer_id, params->peer_id, HD_ID_LENGTH);
     memcpy(link->token, params->token, HD_ID_LENGTH);
     snprintf(link->address, sizeof(link->address), "%s", params->address);
@@ -56,7 +57,7 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
 
 static void link_free(struct hd_link *link)
 {
-    struct hd_list *pools[] = {&link->controls, &link->controls_free};
+    struct hd_list *pools[] = {&link->flow.controls, &link->flow.free_controls};
     for (size_t i = 0; i < HD_COUNT(pools); i++)
         while (!hd_list_empty(pools[i])) {
             struct hd_list *node = pools[i]->next;
@@ -64,19 +65,19 @@ static void link_free(struct hd_link *link)
             free(node); /* a control begins with its node */
         }
     link->hooks->freed(link);
-    hd_table_destroy(&link->rndvs);
-    hd_table_destroy(&link->ops);
-    hd_table_destroy(&link->fetches);
-    free(link->buckets);
-    if (link->guard_fd >= 0)
-        close(link->guard_fd);
+    hd_table_destroy(&link->rndv.table);
+    hd_table_destroy(&link->rndv.ops);
+    hd_table_destroy(&link->fetch.table);
+    free(link->streams.buckets);
+    if (link->guard.fd >= 0)
+        close(link->guard.fd);
     hd_engine_unref(link->engine);
     free(link);
 }
 
 void hd_link_discard(struct hd_link *link)
 {
-    link->guard_fd = -1; /* stays the caller's */
+    link->guard.fd = -1; /* stays the caller's */
     link_free(link);
 }
 
@@ -103,7 +104,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     struct hd_engine *engine = link->engine;
     link->ep = ep;
     link->eager_max = link_eager_limit(link, ep);
-    link->idle_since = link->last_poll = hd_now();
+    link->comm.idle_since = link->poll.last_poll = hd_now();
     link->counters = hd_stats_peer(engine->stats, link->peer);
     link->by_transport = hd_stats_transport(engine->stats, hd_link_transport(link));
     link->shown = hd_stats_link(engine->stats, link->peer, hd_link_transport(link));
@@ -140,14 +141,14 @@ void hd_link_doom(struct hd_link *link, int error, const char *format, ...)
 /* A transfer or fetch that does not come to its end. Open streams are not: a client that ends leaves them open. */
 static bool link_work_is_lost(const struct hd_link *link)
 {
-    return link->rndvs.used || link->fetches.used || link->served_count;
+    return link->rndv.table.used || link->fetch.table.used || link->fetch.served_count;
 }
 
 /* What is noticed first may be that the adapter gets no answer, or that a copy failed. */
 static bool link_hung_up(const struct hd_link *link)
 {
     char byte;
-    return recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    return recv(link->guard.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
 }
 
 static void link_count_end(struct hd_link *link)
@@ -174,7 +175,8 @@ static void link_tear_down(struct hd_link *link)
     link_count_end(link);
     link->state = HD_LINK_DOWN;
     link->ep->ops->close(link->ep);
-    while (link->copying) { /* at most a chunk each; then nobody writes into memory that we are about to give back */
+    /* At most a chunk each; then nobody writes into memory that we are about to give back. */
+    while (link->rndv.copying) {
         hd_link_release(link);
         sched_yield();
         hd_lock(&link->lock);
@@ -183,7 +185,7 @@ static void link_tear_down(struct hd_link *link)
     if (link->error == -EPROTO)
         hd_count(engine->stats, protocol_errors, 1);
     link->hooks->lost(link);
-    if (atomic_load(&link->poller_asleep))
+    if (atomic_load(&link->poll.asleep))
         link->ep->ops->wake(link->ep);
     hd_link_publish(link);
     hd_stats_link_end(link->shown);
@@ -194,7 +196,8 @@ static void link_tear_down(struct hd_link *link)
 
 void hd_link_settle(struct hd_link *link)
 {
-    if (!hd_list_empty(&link->todo)) /* chunks that the caller brought about: nobody else may come by for a while */
+    /* Chunks that the caller brought about: nobody else may come by for a while. */
+    if (!hd_list_empty(&link->rndv.todo))
         link->hooks->run(link, UINT_MAX);
     if (link->doomed && link->state != HD_LINK_DOWN)
         link_tear_down(link);
@@ -206,14 +209,14 @@ void hd_link_settle(struct hd_link *link)
 /* What howdah stat --links shows. */
 static void link_show_state(struct hd_link *link)
 {
-    link_show(link, credits, link->tx_credits);
+    link_show(link, credits, link->flow.tx_credits);
     link_show(link, credits_limit, link->peers.credits);
-    link_show(link, owed, link->rx_owed);
+    link_show(link, owed, link->flow.rx_owed);
     link_show(link, window, link->peers.window);
-    link_show(link, streams, link->stream_count);
-    link_show(link, transfers, link->rndvs.used);
-    link_show(link, fetches, link->fetches.used);
-    link_show(link, served, link->served_count);
+    link_show(link, streams, link->streams.count);
+    link_show(link, transfers, link->rndv.table.used);
+    link_show(link, fetches, link->fetch.table.used);
+    link_show(link, served, link->fetch.served_count);
     link_show(link, credit_stalls, link->stalls.credit_stalls);
     link_show(link, window_stalls, link->stalls.window_stalls);
     link_show(link, memory_stalls, link->stalls.memory_stalls);
@@ -256,13 +259,13 @@ int hd_link_failure(struct hd_link *link)
 
 bool hd_link_reap(struct hd_link *link)
 {
-    if (link->copying)
+    if (link->rndv.copying)
         return false;
     if (!link->retire_ep) {
         link->ep->ops->retire(link->ep);
         link->retire_ep = true;
     }
-    if (link->poller || atomic_load(&link->queue_pollers) || !link->ep->ops->quiet(link->ep))
+    if (link->poll.poller || atomic_load(&link->poll.queue_pollers) || !link->ep->ops->quiet(link->ep))
         return false;
     link->hooks->quiet(link);
     link->ep->ops->destroy(link->ep);
@@ -272,14 +275,14 @@ bool hd_link_reap(struct hd_link *link)
 
 bool hd_link_idle(const struct hd_link *link)
 {
-    return link->stream_count == 0 && link->fetches.used == 0 && link->served_count == 0 && link->rndvs.used == 0 &&
-           hd_list_empty(&link->controls);
+    return link->streams.count == 0 && link->fetch.table.used == 0 && link->fetch.served_count == 0 &&
+           link->rndv.table.used == 0 && hd_list_empty(&link->flow.controls);
 }
 
 bool hd_link_open_for_more(struct hd_link *link)
 {
     hd_link_lock(link);
-    bool open = hd_link_usable(link) && link->state == HD_LINK_UP && link->next_id < HD_LAST_STREAM;
+    bool open = hd_link_usable(link) && link->state == HD_LINK_UP && link->streams.next_id < HD_LAST_STREAM;
     hd_link_unlock(link);
     return open;
 }
@@ -329,58 +332,58 @@ int hd_link_post_from(struct hd_link *link, enum hd_frame_type type, uint32_t id
 void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id, uint64_t arg, const void *payload,
                      size_t length)
 {
-    if (hd_list_empty(&link->controls) && hd_link_post(link, type, id, arg, payload, length) != -EAGAIN)
+    if (hd_list_empty(&link->flow.controls) && hd_link_post(link, type, id, arg, payload, length) != -EAGAIN)
         return;
     if (!hd_link_usable(link))
         return;
     struct hd_control *control;
-    if (!hd_list_empty(&link->controls_free)) {
-        control = hd_container(link->controls_free.next, struct hd_control, node);
+    if (!hd_list_empty(&link->flow.free_controls)) {
+        control = hd_container(link->flow.free_controls.next, struct hd_control, node);
         hd_list_remove(&control->node);
     } else {
-        control = link->control_count < CONTROLS_MAX ? malloc(sizeof(*control)) : NULL;
+        control = link->flow.control_count < CONTROLS_MAX ? malloc(sizeof(*control)) : NULL;
         if (!control) {
             hd_link_doom(link, -EPROTO, "the peer does not take our replies");
             return;
         }
     }
-    link->control_count++;
+    link->flow.control_count++;
     control->frame = (struct hd_frame){.type = (uint8_t)type, .id = id, .arg = arg, .length = (uint32_t)length};
     if (length)
         memcpy(control->payload, payload, length);
-    hd_list_add_tail(&link->controls, &control->node);
+    hd_list_add_tail(&link->flow.controls, &control->node);
 }
 
 static void link_send_controls(struct hd_link *link)
 {
-    while (!hd_list_empty(&link->controls)) {
-        struct hd_control *control = hd_container(link->controls.next, struct hd_control, node);
+    while (!hd_list_empty(&link->flow.controls)) {
+        struct hd_control *control = hd_container(link->flow.controls.next, struct hd_control, node);
         const struct hd_frame *f = &control->frame;
         if (hd_link_post(link, f->type, f->id, f->arg, control->payload, f->length))
             return;
         hd_list_remove(&control->node);
-        link->control_count--;
-        hd_list_add_tail(&link->controls_free, &control->node);
+        link->flow.control_count--;
+        hd_list_add_tail(&link->flow.free_controls, &control->node);
     }
 }
 
 void hd_link_transmit(struct hd_link *link)
 {
-    if (!hd_list_empty(&link->controls))
+    if (!hd_list_empty(&link->flow.controls))
         link_send_controls(link);
     if (hd_link_can_send(link))
         link->hooks->room(link);
-    if (link->rx_owed >= link->mine.credits / 2)
+    if (link->flow.rx_owed >= link->mine.credits / 2)
         hd_link_post(link, HD_FRAME_CREDIT, 0, 0, NULL, 0);
 }
 
 bool hd_link_has_work(const struct hd_link *link)
 {
-    bool sendable = !hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies) ||
-                    !hd_list_empty(&link->tx_frags) || !hd_list_empty(&link->tx_stalled);
-    return !hd_list_empty(&link->memory_wait) || !hd_list_empty(&link->memory_senders) ||
-           !hd_list_empty(&link->controls) || !hd_list_empty(&link->todo) || link->memory_stalled ||
-           link->rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
+    bool sendable = !hd_list_empty(&link->fetch.tx_ours) || !hd_list_empty(&link->fetch.tx_replies) ||
+                    !hd_list_empty(&link->rndv.tx_frags) || !hd_list_empty(&link->streams.tx_stalled);
+    return !hd_list_empty(&link->rndv.memory_wait) || !hd_list_empty(&link->streams.memory_senders) ||
+           !hd_list_empty(&link->flow.controls) || !hd_list_empty(&link->rndv.todo) || link->flow.memory_stalled ||
+           link->flow.rx_owed >= link->mine.credits / 2 || (sendable && hd_link_can_send(link));
 }
 
 /* ---- receiving ---- */
@@ -400,7 +403,7 @@ static int link_on_retire(struct hd_link *link, uint64_t step)
         hd_link_doom(link, -ESHUTDOWN, "closed because it was idle");
     } else {
         link->state = HD_LINK_UP;
-        link->idle_since = hd_now();
+        link->comm.idle_since = hd_now();
     }
     return 0;
 }
@@ -421,12 +424,14 @@ static int link_check(const struct hd_link *link, const struct hd_frame *f, cons
         return hd_error(-EPROTO, "a frame of type %u, %u bytes makes no sense", f->type, f->length);
     if (f->checksum != (link->checksum ? hd_frame_checksum(f, payload) : 0))
         return hd_error(-EPROTO, "a frame was damaged on the way");
-    if (f->sequence != link->rx_sequence)
-        return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->rx_sequence);
-    if (f->credits > link->peers.credits - link->tx_credits)
+    if (f->sequence != link->flow.rx_sequence)
+        return hd_error(-EPROTO, "frame %u came where %u was due", f->sequence, link->flow.rx_sequence);
+    if (f->credits > link->peers.credits - link->flow.tx_credits)
         return hd_error(-EPROTO, "the peer gives back more credits than it got");
     if (f->type != HD_FRAME_CREDIT)
-        return link->rx_owed < link->mine.credits ? 0 : hd_error(-EPROTO, "the peer sends more than its credits allow");
+        return link->flow.rx_owed < link->mine.credits
+                   ? 0
+                   : hd_error(-EPROTO, "the peer sends more than its credits allow");
     /* These need no credit. A peer sends one when it owes half of its credits: so ours bound their number. */
     return f->credits >= link->peers.credits / 2
                ? 0
@@ -445,15 +450,15 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     err = f->type == HD_FRAME_DATA ? link->hooks->frame[HD_FRAME_DATA](link, f, payload, owner)
                                    : link_dispatch(link, f, payload, owner);
     if (err) {
-        link->memory_stalled = err == -ENOBUFS;
+        link->flow.memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
             hd_link_stalled(link, memory_stalls);
         return err;
     }
-    link->memory_stalled = false;
-    link->rx_sequence++;
-    link->rx_owed += f->type != HD_FRAME_CREDIT;
-    link->tx_credits += f->credits;
+    link->flow.memory_stalled = false;
+    link->flow.rx_sequence++;
+    link->flow.rx_owed += f->type != HD_FRAME_CREDIT;
+    link->flow.tx_credits += f->credits;
     link->tally.frames_received++;
     link->tally.bytes_received += f->length;
     return 0;
@@ -474,10 +479,10 @@ bool hd_link_turn(struct hd_link *link)
 
 void hd_link_disarm(struct hd_link *link)
 {
-    if (!link->armed || !link->ep)
+    if (!link->comm.armed || !link->ep)
         return;
     link->ep->ops->disarm(link->ep);
-    link->armed = false;
+    link->comm.armed = false;
     hd_link_hurry(link);
 }
 

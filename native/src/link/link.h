@@ -57,11 +57,11 @@ struct hd_link_hooks {
     int (*frame[HD_FRAME_TYPES])(struct hd_link *link, const struct hd_frame *frame, const void *payload,
                                  hd_buf *owner);
     void (*done)(void *link, uint64_t cookie, int status); /* hd_sink.done */
-    /* Starts up to so many chunks of link->todo; may drop the lock meanwhile. @return whether it did something */
+    /* Starts up to so many chunks of link->rndv.todo; may drop the lock meanwhile. @return whether it did something */
     bool (*run)(struct hd_link *link, unsigned chunks);
     void (*room)(struct hd_link *link);           /* frames with data may go */
-    void (*memory)(struct hd_link *link);         /* there may be memory for link->memory_wait */
-    void (*senders_memory)(struct hd_link *link); /* and for link->memory_senders */
+    void (*memory)(struct hd_link *link);         /* there may be memory for link->rndv.memory_wait */
+    void (*senders_memory)(struct hd_link *link); /* and for link->streams.memory_senders */
     void (*started)(struct hd_link *link);        /* takes over a reference, and serves the link from now on */
     void (*lost)(struct hd_link *link);           /* ends what may end yet */
     void (*quiet)(struct hd_link *link);          /* nobody writes into our memory any more: ends the rest */
@@ -70,13 +70,95 @@ struct hd_link_hooks {
 
 /* Threads that wait for the same thing on a link. */
 struct hd_waiter {
-    struct hd_list node;    /* link->sleeping */
+    struct hd_list node;    /* link->poll.sleeping */
     _Atomic uint32_t event; /* futex: counts what a waiting thread should look at */
     int sleepers;
-    bool waking;             /* in link->wakes */
+    bool waking;             /* in link->poll.wakes */
     _Atomic unsigned wakers; /* threads that wake its sleepers, without the lock */
     uint32_t slept;          /* `event` when the last of them went to sleep */
     atomic_bool interrupted;
+};
+
+/* Frames. */
+struct hd_link_flow {
+    uint32_t tx_credits, rx_owed; /* frames we may send; frames received and not yet given back */
+    uint32_t tx_sequence, rx_sequence;
+    struct hd_list controls, free_controls; /* struct hd_control that wait for credits */
+    unsigned control_count;
+    bool memory_stalled; /* a frame waits for buffer memory */
+};
+
+struct hd_link_streams {
+    struct hd_stream **buckets;
+    uint32_t bucket_count, count, peers_count;
+    struct hd_stream *last_found; /* the stream of the last frame: the next one is often for it too */
+    uint32_t next_id, last_peer_id;
+    struct hd_list tx_stalled;     /* streams that wait for credits */
+    struct hd_list memory_senders; /* streams with messages that wait for buffer memory */
+    struct hd_msg *free_msgs;      /* kept for the next messages: the usual case allocates nothing */
+    unsigned free_msg_count;
+};
+
+/* Rendezvous, and the chunks that it reads and writes. */
+struct hd_link_rndv {
+    struct hd_table table; /* struct hd_rndv */
+    struct hd_table ops;   /* struct hd_op under way */
+    struct hd_list todo;   /* struct hd_op to be started */
+    struct hd_list free_ops;
+    struct hd_list tx_frags;    /* rndvs with frames to send */
+    struct hd_list memory_wait; /* rndvs that wait for buffer memory */
+    unsigned copying;           /* synchronous operations running without the lock */
+};
+
+struct hd_link_fetch {
+    struct hd_table table;     /* ours, by handle */
+    struct hd_list tx_ours;    /* ours, not sent yet */
+    struct hd_list served;     /* the peer's */
+    struct hd_list tx_replies; /* the peer's, with something to send */
+    struct hd_list tx_pieces;  /* the peer's, whose next piece waits until the link may hold more */
+    size_t piece_bytes;        /* of files, read or being read for the peer, which it does not have yet */
+    uint32_t served_count;
+};
+
+/* What the communication thread does with it. */
+struct hd_link_comm {
+    struct hd_kick *kick; /* NULL before there is a thread */
+    struct hd_list node;
+    struct hd_list busy_node; /* hd_comm.busy: the thread's own */
+    int64_t linger_until;     /* the thread polls until then */
+    bool lingers;
+    bool handed; /* by a caller that goes to sleep: to be served at the next look */
+    bool armed;
+    bool overlooked_said;
+    int64_t overlooked_since;     /* something is there though everybody sleeps; 0: no */
+    uint32_t overlooked_sequence; /* flow.rx_sequence at that time */
+    int64_t idle_since;
+};
+
+/* Callers that poll it. */
+struct hd_link_poll {
+    struct hd_waiter *poller; /* one of its threads polls */
+    struct hd_waiter *heir;   /* woken to poll, and has not run yet. Identity only; may dangle. */
+    bool away;                /* it polls or sleeps, without the lock */
+    _Atomic uint32_t asleep;
+    _Atomic int64_t asleep_since; /* if asleep */
+    bool unattended;              /* the communication thread looks away: the poller has slept for long */
+    struct hd_list sleeping;      /* struct hd_waiter, with threads that wait for another one to poll */
+    struct hd_waiter *wakes[16];  /* to be woken when the lock is given up */
+    unsigned wake_count;
+    _Atomic int queue_pollers;
+    struct hd_spin spin;
+    uint32_t ends, ends_seen; /* times that a caller's polling ended; as the communication thread saw it */
+    int64_t last_poll;        /* when it saw that change */
+};
+
+/* The connection whose end is the peer's. */
+struct hd_link_guard {
+    int fd;
+    bool ending; /* it ended: what the peer sent before is still taken */
+    int error;
+    uint32_t last_sequence; /* if `ending`: no frame beyond can have been under way */
+    unsigned last_turns;
 };
 
 struct hd_link {
@@ -107,71 +189,13 @@ struct hd_link {
     struct hd_stalls stalls;
     struct hd_tally tally;
 
-    /* frames */
-    uint32_t tx_credits, rx_owed; /* frames we may send; frames received and not yet given back */
-    uint32_t tx_sequence, rx_sequence;
-    struct hd_list controls, controls_free; /* struct hd_control that wait for credits */
-    unsigned control_count;
-    bool memory_stalled; /* a frame waits for buffer memory */
-
-    /* streams */
-    struct hd_stream **buckets;
-    uint32_t bucket_count, stream_count, peer_stream_count;
-    struct hd_stream *last_found; /* the stream of the last frame: the next one is often for it too */
-    uint32_t next_id, last_peer_id;
-    struct hd_list tx_stalled;     /* streams that wait for credits */
-    struct hd_list memory_senders; /* streams with messages that wait for buffer memory */
-    struct hd_msg *msgs_free;      /* kept for the next messages: the usual case allocates nothing */
-    unsigned msgs_free_count;
-
-    /* rendezvous */
-    struct hd_table rndvs; /* struct hd_rndv */
-    struct hd_table ops;   /* struct hd_op under way */
-    struct hd_list todo;   /* struct hd_op to be started */
-    struct hd_list ops_free;
-    struct hd_list tx_frags;    /* rndvs with frames to send */
-    struct hd_list memory_wait; /* rndvs that wait for buffer memory */
-    unsigned copying;           /* synchronous operations running without the lock */
-
-    /* fetches */
-    struct hd_table fetches;   /* ours, by handle */
-    struct hd_list tx_fetches; /* ours, not sent yet */
-    struct hd_list served;     /* the peer's */
-    struct hd_list tx_replies; /* the peer's, with something to send */
-    struct hd_list tx_pieces;  /* the peer's, whose next piece waits until the link may hold more */
-    size_t piece_bytes;        /* of files, read or being read for the peer, which it does not have yet */
-    uint32_t served_count;
-
-    /* progress */
-    struct hd_kick *kick; /* of the communication thread; NULL before there is one */
-    struct hd_list in_comm;
-    struct hd_list in_busy; /* hd_comm.busy: the communication thread's own */
-    int64_t linger_until;   /* the communication thread polls until then */
-    bool lingers;
-    bool handed; /* by a caller that goes to sleep: to be served at the next look */
-    bool ending; /* the guard ended: what the peer sent before is still taken */
-    int guard_error;
-    uint32_t last_sequence; /* if `ending`: no frame beyond can have been under way */
-    unsigned last_turns;
-    struct hd_waiter *poller; /* one of its threads polls */
-    struct hd_waiter *heir;   /* woken to poll, and has not run yet. Identity only; may dangle. */
-    bool poller_away;         /* it polls or sleeps, without the lock */
-    _Atomic uint32_t poller_asleep;
-    _Atomic int64_t asleep_since; /* if poller_asleep */
-    bool unattended;              /* the communication thread looks away: the poller has slept for long */
-    struct hd_list sleeping;      /* struct hd_waiter, with threads that wait for another one to poll */
-    struct hd_waiter *wakes[16];  /* to be woken when the lock is given up */
-    unsigned wake_count;
-    _Atomic int queue_pollers;
-    struct hd_spin spin;
-    bool armed;
-    int64_t overlooked_since;     /* something is there though everybody sleeps; 0: no */
-    uint32_t overlooked_sequence; /* rx_sequence at that time */
-    bool overlooked_said;
-    uint32_t polls, polls_seen; /* times that a caller's polling ended; as the communication thread saw it */
-    int64_t last_poll;          /* when it saw that change */
-    int64_t idle_since;
-    int guard_fd;
+    struct hd_link_flow flow;
+    struct hd_link_streams streams;
+    struct hd_link_rndv rndv;
+    struct hd_link_fetch fetch;
+    struct hd_link_comm comm;
+    struct hd_link_poll poll;
+    struct hd_link_guard guard;
     bool retire_ep; /* ep->retire() was called */
 };
 
@@ -207,7 +231,7 @@ void hd_link_release_and_wake(struct hd_link *link);
 /* Releases the lock and wakes the waiters that something was delivered to. */
 static inline void hd_link_release(struct hd_link *link)
 {
-    if (link->wake_count)
+    if (link->poll.wake_count)
         hd_link_release_and_wake(link);
     else
         hd_unlock(&link->lock);
@@ -218,7 +242,7 @@ void hd_link_settle(struct hd_link *link);
 
 static inline void hd_link_unlock(struct hd_link *link)
 {
-    if (!hd_list_empty(&link->todo) || link->doomed)
+    if (!hd_list_empty(&link->rndv.todo) || link->doomed)
         hd_link_settle(link);
     hd_link_release(link);
 }
@@ -266,7 +290,7 @@ void hd_link_control(struct hd_link *link, enum hd_frame_type type, uint32_t id,
 /* Whether a frame with data may go now: credits beyond the reserve for control frames, and none of those waiting. */
 static inline bool hd_link_can_send(const struct hd_link *link)
 {
-    return link->tx_credits > link->peers.credits / 8 && hd_list_empty(&link->controls);
+    return link->flow.tx_credits > link->peers.credits / 8 && hd_list_empty(&link->flow.controls);
 }
 /* Whether something is left that hd_link_progress() could do without anything arriving: memory was short, or the
  * transport had no room. Nobody will say when that is over, so the communication thread looks again. */
@@ -283,7 +307,7 @@ void hd_link_disarm(struct hd_link *link);
 /* Asks the communication thread to look at the link soon. */
 static inline void hd_link_hurry(struct hd_link *link)
 {
-    hd_kick_soon(link->kick);
+    hd_kick_soon(link->comm.kick);
 }
 /* Sink. */
 int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
@@ -302,7 +326,7 @@ static inline void hd_waiter_notify(struct hd_link *link, struct hd_waiter *wait
 {
     uint32_t event = atomic_load_explicit(&waiter->event, memory_order_relaxed) + 1;
     atomic_store_explicit(&waiter->event, event, memory_order_release);
-    if (waiter->sleepers || link->poller_away)
+    if (waiter->sleepers || link->poll.away)
         hd_waiter_wake(link, waiter);
 }
 

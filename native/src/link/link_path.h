@@ -21,13 +21,13 @@ HD_INLINE int hd_link_give(struct hd_link *link, enum hd_frame_type type, uint32
     if (!hd_link_usable(link))
         return -ECONNRESET;
     bool credit = type == HD_FRAME_CREDIT;
-    if (!credit && link->tx_credits == 0)
+    if (!credit && link->flow.tx_credits == 0)
         return -EAGAIN;
     struct hd_frame frame = {.type = (uint8_t)type,
-                             .credits = (uint16_t)link->rx_owed,
+                             .credits = (uint16_t)link->flow.rx_owed,
                              .length = (uint32_t)length,
                              .id = id,
-                             .sequence = link->tx_sequence,
+                             .sequence = link->flow.tx_sequence,
                              .arg = arg};
     if (link->checksum)
         frame.checksum = hd_frame_checksum(&frame, payload);
@@ -40,9 +40,9 @@ HD_INLINE int hd_link_give(struct hd_link *link, enum hd_frame_type type, uint32
         hd_link_doom(link, err == -EPROTO ? err : -ECONNRESET, "%s", hd_last_error());
         return -ECONNRESET;
     }
-    link->rx_owed = 0;
-    link->tx_sequence++;
-    link->tx_credits -= !credit;
+    link->flow.rx_owed = 0;
+    link->flow.tx_sequence++;
+    link->flow.tx_credits -= !credit;
     link->tally.frames_sent++;
     link->tally.bytes_sent += length;
     return 0;
@@ -51,9 +51,9 @@ HD_INLINE int hd_link_give(struct hd_link *link, enum hd_frame_type type, uint32
 /* The usual case after a message came: nobody waits to send, and few credits are owed. */
 static inline bool hd_link_nothing_to_send(const struct hd_link *link)
 {
-    return hd_list_empty(&link->controls) && hd_list_empty(&link->tx_stalled) && hd_list_empty(&link->tx_frags) &&
-           hd_list_empty(&link->tx_fetches) && hd_list_empty(&link->tx_replies) &&
-           link->rx_owed < link->mine.credits / 2;
+    return hd_list_empty(&link->flow.controls) && hd_list_empty(&link->streams.tx_stalled) &&
+           hd_list_empty(&link->rndv.tx_frags) && hd_list_empty(&link->fetch.tx_ours) &&
+           hd_list_empty(&link->fetch.tx_replies) && link->flow.rx_owed < link->mine.credits / 2;
 }
 
 /* At most so many goes, each with at most so many chunks of large transfers. @return whether there may be more to do at
@@ -70,9 +70,9 @@ HD_INLINE bool hd_link_take_some(struct hd_link *link, unsigned goes, unsigned c
             hd_link_doom(link, error, "%s", retired ? "closed because it was idle" : hd_last_error());
             return false;
         }
-        if (!hd_list_empty(&link->memory_wait))
+        if (!hd_list_empty(&link->rndv.memory_wait))
             link->hooks->memory(link);
-        more = (!hd_list_empty(&link->todo) && link->hooks->run(link, chunks)) || n == HD_LINK_BUDGET;
+        more = (!hd_list_empty(&link->rndv.todo) && link->hooks->run(link, chunks)) || n == HD_LINK_BUDGET;
         if (hd_link_usable(link) && !hd_link_nothing_to_send(link))
             hd_link_transmit(link);
     }

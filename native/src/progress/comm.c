@@ -51,10 +51,10 @@ void hd_comm_adopt(struct hd_link *link)
     struct hd_engine *engine = link->engine;
     struct hd_comm *comm = &engine->comms[atomic_fetch_add(&engine->next_comm, 1) % engine->comm_count];
     hd_lock(&link->lock);
-    link->kick = &comm->kick;
+    link->comm.kick = &comm->kick;
     hd_unlock(&link->lock);
     pthread_mutex_lock(&comm->lock);
-    hd_list_add_tail(&comm->fresh, &link->in_comm);
+    hd_list_add_tail(&comm->fresh, &link->comm.node);
     pthread_mutex_unlock(&comm->lock);
     hd_kick_now(&comm->kick);
 }
@@ -63,10 +63,10 @@ static void comm_adopt_fresh(struct hd_comm *comm)
 {
     pthread_mutex_lock(&comm->lock);
     while (!hd_list_empty(&comm->fresh)) {
-        struct hd_link *link = hd_container(comm->fresh.next, struct hd_link, in_comm);
-        hd_list_remove(&link->in_comm);
-        hd_list_add_tail(&comm->links, &link->in_comm);
-        comm_watch(comm, link->guard_fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
+        struct hd_link *link = hd_container(comm->fresh.next, struct hd_link, comm.node);
+        hd_list_remove(&link->comm.node);
+        hd_list_add_tail(&comm->links, &link->comm.node);
+        comm_watch(comm, link->guard.fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
         comm_watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
         atomic_store(&comm->kick.quick, true); /* arms it */
     }
@@ -76,8 +76,8 @@ static void comm_adopt_fresh(struct hd_comm *comm)
 /* The link gets another turn when the others have had theirs. On its communication thread. */
 static void comm_requeue(struct hd_link *link)
 {
-    if (hd_list_empty(&link->in_busy))
-        hd_list_add_tail(&hd_container(link->kick, struct hd_comm, kick)->busy, &link->in_busy);
+    if (hd_list_empty(&link->comm.busy_node))
+        hd_list_add_tail(&hd_container(link->comm.kick, struct hd_comm, kick)->busy, &link->comm.busy_node);
 }
 
 #define LAST_TURNS    4096 /* a turn need not take all that there is */
@@ -88,34 +88,34 @@ static void comm_requeue(struct hd_link *link)
 static void comm_take_last_words(struct hd_link *link)
 {
     bool more = hd_link_turn(link);
-    more = more || (hd_link_usable(link) && !link->memory_stalled && link->ep->ops->pending(link->ep));
-    if (more && (int32_t)(link->last_sequence - link->rx_sequence) > 0 && link->last_turns-- > 0) {
+    more = more || (hd_link_usable(link) && !link->flow.memory_stalled && link->ep->ops->pending(link->ep));
+    if (more && (int32_t)(link->guard.last_sequence - link->flow.rx_sequence) > 0 && link->guard.last_turns-- > 0) {
         comm_requeue(link);
         return;
     }
     bool retired = link->state == HD_LINK_RETIRED;
-    link->peer_ended = link->peer_ended || !link->guard_error;
+    link->peer_ended = link->peer_ended || !link->guard.error;
     hd_link_doom(link, retired ? -ESHUTDOWN : -ECONNRESET, "the peer is gone (guard connection: %s)",
-                 link->guard_error ? strerror(link->guard_error) : "closed");
+                 link->guard.error ? strerror(link->guard.error) : "closed");
 }
 
 /* Nothing may come on the guard but its end. */
 static void comm_guard_event(struct hd_comm *comm, struct hd_link *link)
 {
     char byte;
-    ssize_t n = recv(link->guard_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+    ssize_t n = recv(link->guard.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     int err = n < 0 ? errno : 0;
-    comm_unwatch(comm, link->guard_fd);
+    comm_unwatch(comm, link->guard.fd);
     hd_link_lock(link);
     if (n > 0) {
         hd_link_doom(link, -EPROTO, "the peer sent something on the guard connection");
     } else if (hd_link_usable(link)) {
-        link->ending = true;
-        link->guard_error = err;
-        link->last_sequence = link->rx_sequence + link->mine.credits + LAST_CONTROLS;
-        link->last_turns = LAST_TURNS;
+        link->guard.ending = true;
+        link->guard.error = err;
+        link->guard.last_sequence = link->flow.rx_sequence + link->mine.credits + LAST_CONTROLS;
+        link->guard.last_turns = LAST_TURNS;
         comm_take_last_words(link);
     }
     hd_link_leave(link);
@@ -123,7 +123,7 @@ static void comm_guard_event(struct hd_comm *comm, struct hd_link *link)
 
 static bool comm_polled_by_callers(const struct hd_link *link)
 {
-    return link->poller || atomic_load(&link->queue_pollers);
+    return link->poll.poller || atomic_load(&link->poll.queue_pollers);
 }
 
 #define LINGER ((int64_t)50000) /* nanoseconds of a turn */
@@ -133,35 +133,36 @@ static bool comm_polled_by_callers(const struct hd_link *link)
 static bool comm_linger(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    bool resumed = link->lingers, hit = false, more = false;
-    link->lingers = false;
-    if (hd_spin_begin(engine, &link->spin) == 0)
+    bool resumed = link->comm.lingers, hit = false, more = false;
+    link->comm.lingers = false;
+    if (hd_spin_begin(engine, &link->poll.spin) == 0)
         return false;
     int64_t now = hd_now(), end = now + LINGER;
     if (!resumed)
-        link->linger_until = now + engine->conf.poll_spin;
+        link->comm.linger_until = now + engine->conf.poll_spin;
     for (unsigned i = 1; hd_link_usable(link) && !comm_polled_by_callers(link) && !more && now < end; i++) {
         if (link->ep->ops->pending(link->ep)) {
             hit = true;
             more = hd_link_turn(link);
             now = hd_now();
-            link->linger_until = now + engine->conf.poll_spin;
+            link->comm.linger_until = now + engine->conf.poll_spin;
         }
         hd_link_release(link);
         hd_cpu_relax();
         hd_lock(&link->lock);
         if (i % 16 == 0)
             now = hd_now();
-        if (now >= link->linger_until)
+        if (now >= link->comm.linger_until)
             break;
     }
-    link->lingers = hd_link_usable(link) && !comm_polled_by_callers(link) && (more || now < link->linger_until);
+    link->comm.lingers =
+        hd_link_usable(link) && !comm_polled_by_callers(link) && (more || now < link->comm.linger_until);
     if (hit)
-        hd_spin_learn_hit(&link->spin);
-    else if (!resumed && !link->lingers)
-        hd_spin_learn_miss(engine, &link->spin, HD_FOREVER);
+        hd_spin_learn_hit(&link->poll.spin);
+    else if (!resumed && !link->comm.lingers)
+        hd_spin_learn_miss(engine, &link->poll.spin, HD_FOREVER);
     hd_spin_end(engine);
-    return link->lingers;
+    return link->comm.lingers;
 }
 
 bool hd_comm_serve(struct hd_link *link)
@@ -170,9 +171,9 @@ bool hd_comm_serve(struct hd_link *link)
         return false;
     if (hd_link_turn(link))
         return true;
-    if (!hd_link_usable(link) || (link->armed = link->ep->ops->arm(link->ep)))
+    if (!hd_link_usable(link) || (link->comm.armed = link->ep->ops->arm(link->ep)))
         return false;
-    return !link->memory_stalled && link->ep->ops->pending(link->ep); /* else later, by comm_tick() */
+    return !link->flow.memory_stalled && link->ep->ops->pending(link->ep); /* else later, by comm_tick() */
 }
 
 static void comm_serve_or_requeue(struct hd_link *link)
@@ -186,21 +187,21 @@ static void comm_take_turn(struct hd_link *link, bool alone)
 {
     if (!hd_link_usable(link))
         return;
-    if (link->ending) {
+    if (link->guard.ending) {
         comm_take_last_words(link);
         return;
     }
     if (comm_polled_by_callers(link)) {
-        link->lingers = false;
-        if (!hd_list_empty(&link->todo) && hd_link_turn(link))
+        link->comm.lingers = false;
+        if (!hd_list_empty(&link->rndv.todo) && hd_link_turn(link))
             comm_requeue(link);
     } else if (hd_link_turn(link) || (alone && comm_linger(link))) {
         comm_requeue(link);
     } else {
-        link->lingers = false;
+        link->comm.lingers = false;
         comm_serve_or_requeue(link);
     }
-    if (hd_link_usable(link) && !link->armed && hd_list_empty(&link->in_busy))
+    if (hd_link_usable(link) && !link->comm.armed && hd_list_empty(&link->comm.busy_node))
         hd_link_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
 }
 
@@ -209,7 +210,7 @@ static void comm_link_event(struct hd_link *link, bool alone)
     comm_drain(link->ep->ops->event_fd(link->ep));
     hd_link_lock(link);
     link->ep->ops->disarm(link->ep);
-    link->armed = false;
+    link->comm.armed = false;
     if (hd_link_usable(link))
         hd_count(link->engine->stats, wakeups, 1);
     comm_take_turn(link, alone);
@@ -221,7 +222,7 @@ static void comm_serve_busy(struct hd_comm *comm, bool alone)
 {
     for (struct hd_list *node, *last = comm->busy.prev; !hd_list_empty(&comm->busy);) {
         node = comm->busy.next;
-        struct hd_link *link = hd_container(node, struct hd_link, in_busy);
+        struct hd_link *link = hd_container(node, struct hd_link, comm.busy_node);
         hd_list_remove(node);
         hd_link_lock(link);
         comm_take_turn(link, alone && node == last && hd_list_empty(&comm->busy));
@@ -238,41 +239,42 @@ static int64_t comm_idle_look(struct hd_link *link, int64_t now)
     int64_t timeout = link->engine->conf.link_idle_timeout;
     if (timeout == 0 || !link->initiator || link->state != HD_LINK_UP || !hd_link_idle(link))
         return IDLE_LOOK;
-    if (now - link->idle_since >= timeout) {
+    if (now - link->comm.idle_since >= timeout) {
         link->state = HD_LINK_RETIRING;
         hd_link_control(link, HD_FRAME_RETIRE, 0, 0, NULL, 0);
         return IDLE_LOOK;
     }
-    return timeout - (now - link->idle_since);
+    return timeout - (now - link->comm.idle_since);
 }
 
 /* A thread that sleeps on the transport takes what comes. Until it leaves, which it then tells, nobody need look. */
 static bool comm_poller_sleeps(struct hd_link *link, int64_t now)
 {
-    return link->poller && atomic_load(&link->poller_asleep) && !hd_link_has_work(link) &&
-           now - atomic_load(&link->asleep_since) >= link->engine->conf.poll_handover;
+    return link->poll.poller && atomic_load(&link->poll.asleep) && !hd_link_has_work(link) &&
+           now - atomic_load(&link->poll.asleep_since) >= link->engine->conf.poll_handover;
 }
 
 /* Whether no caller has polled for poll.handover. They only count: reading the clock costs more than a message. */
 static bool comm_left_alone(struct hd_link *link, int64_t now)
 {
-    if (link->polls != link->polls_seen) {
-        link->polls_seen = link->polls;
-        link->last_poll = now;
+    if (link->poll.ends != link->poll.ends_seen) {
+        link->poll.ends_seen = link->poll.ends;
+        link->poll.last_poll = now;
     }
-    return !comm_polled_by_callers(link) && !link->armed && now - link->last_poll >= link->engine->conf.poll_handover;
+    return !comm_polled_by_callers(link) && !link->comm.armed &&
+           now - link->poll.last_poll >= link->engine->conf.poll_handover;
 }
 
 static void comm_say_overlooked(struct hd_link *link, int64_t ms)
 {
     hd_count(link->engine->stats, wakeups_lost, 1);
-    if (!link->overlooked_said)
+    if (!link->comm.overlooked_said)
         hd_log(
             &link->engine->log, HD_LOG_WARN,
             "link to %s over %s: nobody was woken for what came %lld ms ago: a notification was lost, by the adapter's "
             "driver, its library or this engine, or the machine is starved. Later ones are only counted (wakeups.lost)",
             link->peer, link->ep->device->ops->name, (long long)ms);
-    link->overlooked_said = true;
+    link->comm.overlooked_said = true;
 }
 
 /* Whoever sleeps relies on the transport to wake it. Should a notification get lost, below us or by a mistake of ours,
@@ -280,26 +282,26 @@ static void comm_say_overlooked(struct hd_link *link, int64_t ms)
  * something and nothing was taken in between. */
 static void comm_look_for_overlooked(struct hd_link *link, int64_t now)
 {
-    bool asleep = link->armed || (link->poller && atomic_load(&link->poller_asleep));
+    bool asleep = link->comm.armed || (link->poll.poller && atomic_load(&link->poll.asleep));
     if (!asleep || !link->ep->ops->pending(link->ep)) {
-        link->overlooked_since = 0;
+        link->comm.overlooked_since = 0;
         return;
     }
-    if (!link->overlooked_since || link->overlooked_sequence != link->rx_sequence) {
-        link->overlooked_since = now;
-        link->overlooked_sequence = link->rx_sequence;
+    if (!link->comm.overlooked_since || link->comm.overlooked_sequence != link->flow.rx_sequence) {
+        link->comm.overlooked_since = now;
+        link->comm.overlooked_sequence = link->flow.rx_sequence;
         return;
     }
-    if (now - link->overlooked_since < IDLE_LOOK)
+    if (now - link->comm.overlooked_since < IDLE_LOOK)
         return;
-    comm_say_overlooked(link, (now - link->overlooked_since) / 1000000);
-    link->overlooked_since = 0;
-    if (!link->armed) {
+    comm_say_overlooked(link, (now - link->comm.overlooked_since) / 1000000);
+    link->comm.overlooked_since = 0;
+    if (!link->comm.armed) {
         link->ep->ops->wake(link->ep);
         return;
     }
     link->ep->ops->disarm(link->ep);
-    link->armed = false;
+    link->comm.armed = false;
     comm_serve_or_requeue(link);
 }
 
@@ -315,15 +317,15 @@ static int64_t comm_tick(struct hd_comm *comm, struct hd_link *link, int64_t now
     } else if (hd_link_usable(link)) {
         if (hd_link_has_work(link) && hd_link_turn(link)) /* a caller that polls may be asleep */
             comm_requeue(link);
-        if (!hd_list_empty(&link->memory_senders))
+        if (!hd_list_empty(&link->streams.memory_senders))
             link->hooks->senders_memory(link);
-        if (comm_left_alone(link, now) || link->handed)
+        if (comm_left_alone(link, now) || link->comm.handed)
             comm_serve_or_requeue(link);
-        link->handed = false;
+        link->comm.handed = false;
         comm_look_for_overlooked(link, now);
         int64_t idle = comm_idle_look(link, now);
-        link->unattended = !link->armed && comm_poller_sleeps(link, now);
-        bool soon = (!link->armed && !link->unattended) || hd_link_has_work(link);
+        link->poll.unattended = !link->comm.armed && comm_poller_sleeps(link, now);
+        bool soon = (!link->comm.armed && !link->poll.unattended) || hd_link_has_work(link);
         next = soon ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
     }
     bool down = link->doomed && next >= 0;
@@ -335,17 +337,17 @@ static int64_t comm_tick(struct hd_comm *comm, struct hd_link *link, int64_t now
 static void comm_bury(struct hd_comm *comm, struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    comm_unwatch(comm, link->guard_fd);
-    hd_list_remove(&link->in_comm);
-    hd_list_remove(&link->in_busy);
+    comm_unwatch(comm, link->guard.fd);
+    hd_list_remove(&link->comm.node);
+    hd_list_remove(&link->comm.busy_node);
     pthread_mutex_lock(&engine->lock);
     hd_list_remove(&link->in_engine);
     hd_admit_end(engine, &link->admission);
     pthread_cond_broadcast(&engine->link_gone);
     pthread_mutex_unlock(&engine->lock);
-    shutdown(link->guard_fd, SHUT_RDWR); /* tells the peer, even if the program still has its own descriptor open */
-    close(link->guard_fd);
-    link->guard_fd = -1;
+    shutdown(link->guard.fd, SHUT_RDWR); /* tells the peer, even if the program still has its own descriptor open */
+    close(link->guard.fd);
+    link->guard.fd = -1;
     hd_link_put(link); /* the engine's */
     hd_link_put(link); /* this thread's */
 }
@@ -359,7 +361,7 @@ static int64_t comm_look_around(struct hd_comm *comm)
     unsigned buried = 0;
     atomic_store(&comm->kick.quick, false);
     for (struct hd_list *n = comm->links.next, *after; n != &comm->links; n = after) {
-        struct hd_link *link = hd_container(n, struct hd_link, in_comm);
+        struct hd_link *link = hd_container(n, struct hd_link, comm.node);
         after = n->next;
         if (buried == BURIALS && atomic_load(&link->error)) {
             sleep = 0;

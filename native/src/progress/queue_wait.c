@@ -20,7 +20,7 @@ static unsigned queue_claim(struct hd_engine *engine, struct hd_link **links, bo
         hd_lock(&link->lock);
         bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
         if (take) {
-            atomic_fetch_add(&link->queue_pollers, 1);
+            atomic_fetch_add(&link->poll.queue_pollers, 1);
             if (to_spin)
                 hd_link_disarm(link);
         }
@@ -40,11 +40,11 @@ static void queue_release(struct hd_link **links, unsigned count, bool to_sleep)
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
         hd_lock(&link->lock);
-        bool last = atomic_fetch_sub(&link->queue_pollers, 1) == 1;
-        link->polls++;
-        bool sleeps = to_sleep && last && !link->poller && !link->armed;
-        if (sleeps ? hd_comm_serve(link) : !hd_list_empty(&link->todo)) {
-            link->handed = true;
+        bool last = atomic_fetch_sub(&link->poll.queue_pollers, 1) == 1;
+        link->poll.ends++;
+        bool sleeps = to_sleep && last && !link->poll.poller && !link->comm.armed;
+        if (sleeps ? hd_comm_serve(link) : !hd_list_empty(&link->rndv.todo)) {
+            link->comm.handed = true;
             hd_link_hurry(link);
         }
         hd_link_leave(link);

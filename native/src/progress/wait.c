@@ -44,37 +44,37 @@ static unsigned wait_courtesy(const struct hd_link *link, int64_t time)
 {
     if (time <= link->engine->conf.poll_spin)
         return 0;
-    return hd_spin_is_longer(&link->spin) ? 4 : 1;
+    return hd_spin_is_longer(&link->poll.spin) ? 4 : 1;
 }
 
 void hd_wait_spin_and_sleep(struct hd_link *link, struct hd_waiter *waiter, uint32_t seen, struct hd_patience *patience)
 {
     struct hd_ep *ep = link->ep;
-    int64_t start = hd_now(), deadline = hd_due(patience), time = hd_spin_begin(link->engine, &link->spin);
+    int64_t start = hd_now(), deadline = hd_due(patience), time = hd_spin_begin(link->engine, &link->poll.spin);
     if (time) {
         int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
         int64_t last = start;
         bool came = wait_spin(link, waiter, seen, end, wait_courtesy(link, time), &last);
         hd_spin_end(link->engine);
         if (came) {
-            hd_spin_came(link->engine, &link->spin, last - start);
+            hd_spin_came(link->engine, &link->poll.spin, last - start);
             return;
         }
     }
     if (wait_arrived(ep, waiter, seen))
         return;
-    atomic_store(&link->asleep_since, hd_now());
-    atomic_store(&link->poller_asleep, 1);
+    atomic_store(&link->poll.asleep_since, hd_now());
+    atomic_store(&link->poll.asleep, 1);
     ep->ops->wait(ep, &waiter->event, seen, wait_left(deadline));
-    atomic_store(&link->poller_asleep, 0);
+    atomic_store(&link->poll.asleep, 0);
     if (time)
-        hd_spin_learn_wait(link->engine, &link->spin, hd_now() - start);
+        hd_spin_learn_wait(link->engine, &link->poll.spin, hd_now() - start);
 }
 
 static void wait_asleep(struct hd_link *link, struct hd_waiter *waiter, uint32_t seen, int64_t time)
 {
     if (waiter->sleepers++ == 0)
-        hd_list_add_tail(&link->sleeping, &waiter->node);
+        hd_list_add_tail(&link->poll.sleeping, &waiter->node);
     waiter->slept = seen;
     hd_link_unlock(link);
     hd_futex_wait(&waiter->event, seen, time, false);
@@ -99,7 +99,7 @@ void hd_wait_starved(struct hd_link *link, struct hd_waiter *waiter, uint32_t se
  * answer, or polls by itself. */
 struct hd_waiter *hd_wait_next_poller(struct hd_link *link)
 {
-    for (struct hd_list *node = link->sleeping.prev; node != &link->sleeping; node = node->prev) {
+    for (struct hd_list *node = link->poll.sleeping.prev; node != &link->poll.sleeping; node = node->prev) {
         struct hd_waiter *waiter = hd_container(node, struct hd_waiter, node);
         if (atomic_load_explicit(&waiter->event, memory_order_relaxed) == waiter->slept)
             return waiter;

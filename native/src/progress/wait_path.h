@@ -11,20 +11,21 @@
 /* Nobody polls: another thread that waits takes over, or in a while the communication thread. */
 static inline void hd_wait_hand_over(struct hd_link *link)
 {
-    link->heir = hd_list_empty(&link->sleeping) ? NULL : hd_wait_next_poller(link); /* mostly nobody: no call */
-    if (!link->heir)
+    bool nobody = hd_list_empty(&link->poll.sleeping); /* as mostly: no call */
+    link->poll.heir = nobody ? NULL : hd_wait_next_poller(link);
+    if (!link->poll.heir)
         return;
-    atomic_fetch_add(&link->heir->event, 1);
-    hd_waiter_wake_later(link, link->heir);
+    atomic_fetch_add(&link->poll.heir->event, 1);
+    hd_waiter_wake_later(link, link->poll.heir);
 }
 
 /* The polling thread leaves. */
 static inline void hd_wait_leave(struct hd_link *link)
 {
-    link->poller = NULL;
-    link->polls++;
-    if (link->unattended) {
-        link->unattended = false;
+    link->poll.poller = NULL;
+    link->poll.ends++;
+    if (link->poll.unattended) {
+        link->poll.unattended = false;
         hd_link_hurry(link);
     }
     hd_wait_hand_over(link);
@@ -34,19 +35,19 @@ static inline void hd_wait_leave(struct hd_link *link)
 static inline void hd_wait_poll(struct hd_link *link, struct hd_waiter *waiter, uint32_t seen,
                                 struct hd_patience *patience)
 {
-    link->poller = waiter;
-    link->heir = NULL;
-    link->poller_away = true;
-    if (link->armed)
+    link->poll.poller = waiter;
+    link->poll.heir = NULL;
+    link->poll.away = true;
+    if (link->comm.armed)
         hd_link_disarm(link);
-    unsigned looks = hd_spin_looks(link->engine, &link->spin);
+    unsigned looks = hd_spin_looks(link->engine, &link->poll.spin);
     hd_link_unlock(link);
     if (link->ep->ops->look(link->ep, &waiter->event, seen, looks))
-        hd_spin_hit(&link->spin);
+        hd_spin_hit(&link->poll.spin);
     else
         hd_wait_spin_and_sleep(link, waiter, seen, patience);
     hd_link_lock(link);
-    link->poller_away = false;
+    link->poll.away = false;
     hd_link_take(link);
 }
 
@@ -76,8 +77,8 @@ HD_INLINE int hd_wait_until(struct hd_link *link, struct hd_waiter *waiter, hd_r
             result = patience->timeout == 0 ? -EAGAIN : hd_error(-ETIMEDOUT, "%s did not respond in time", link->peer);
             break;
         }
-        bool may_poll = (!link->poller || polling) && hd_link_usable(link);
-        if (may_poll && link->memory_stalled) {
+        bool may_poll = (!link->poll.poller || polling) && hd_link_usable(link);
+        if (may_poll && link->flow.memory_stalled) {
             hd_wait_starved(link, waiter, seen, patience);
         } else if (may_poll) {
             polling = true;
@@ -89,7 +90,7 @@ HD_INLINE int hd_wait_until(struct hd_link *link, struct hd_waiter *waiter, hd_r
     }
     if (polling)
         hd_wait_leave(link);
-    else if (link->heir == waiter && !link->poller)
+    else if (link->poll.heir == waiter && !link->poll.poller)
         hd_wait_hand_over(link); /* it was to poll, but has what it wants */
     return result > 0 ? 0 : result;
 }

@@ -102,11 +102,11 @@ static int proto_on_cancel(struct hd_link *link, const struct hd_frame *f, const
 
 static void proto_room(struct hd_link *link)
 {
-    if (!hd_list_empty(&link->tx_fetches) || !hd_list_empty(&link->tx_replies))
+    if (!hd_list_empty(&link->fetch.tx_ours) || !hd_list_empty(&link->fetch.tx_replies))
         hd_fetch_transmit(link);
-    if (!hd_list_empty(&link->tx_frags))
+    if (!hd_list_empty(&link->rndv.tx_frags))
         hd_rndv_transmit(link);
-    if (!hd_list_empty(&link->tx_stalled))
+    if (!hd_list_empty(&link->streams.tx_stalled))
         hd_stream_wake_stalled(link);
 }
 

@@ -21,7 +21,7 @@
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side)
 {
     struct hd_rndv *rndv = calloc(1, sizeof(*rndv));
-    if (!rndv || hd_table_add(&link->rndvs, rndv, &rndv->handle)) {
+    if (!rndv || hd_table_add(&link->rndv.table, rndv, &rndv->handle)) {
         free(rndv);
         hd_error(-ENOMEM, "out of memory");
         return NULL;
@@ -56,10 +56,10 @@ void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
         hd_sent_end(rndv->sent, link->error ? link->error : -ECANCELED);
     hd_list_remove(&rndv->node);
     hd_list_remove(&rndv->siblings);
-    hd_table_remove(&link->rndvs, rndv->handle);
+    hd_table_remove(&link->rndv.table, rndv->handle);
     hd_buf_unref(rndv->buf);
     free(rndv);
-    link->idle_since = hd_now();
+    link->comm.idle_since = hd_now();
 }
 
 /* ---- chunks ---- */
@@ -67,13 +67,13 @@ void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv)
 static struct hd_op *rndv_op_create(struct hd_link *link)
 {
     struct hd_op *op;
-    if (hd_list_empty(&link->ops_free)) {
+    if (hd_list_empty(&link->rndv.free_ops)) {
         op = calloc(1, sizeof(*op));
     } else {
-        op = hd_container(link->ops_free.next, struct hd_op, node);
+        op = hd_container(link->rndv.free_ops.next, struct hd_op, node);
         hd_list_remove(&op->node);
     }
-    if (op && hd_table_add(&link->ops, op, &op->handle)) {
+    if (op && hd_table_add(&link->rndv.ops, op, &op->handle)) {
         free(op);
         op = NULL;
     }
@@ -82,13 +82,13 @@ static struct hd_op *rndv_op_create(struct hd_link *link)
 
 static void rndv_op_free(struct hd_link *link, struct hd_op *op)
 {
-    hd_table_remove(&link->ops, op->handle);
-    hd_list_add_tail(&link->ops_free, &op->node);
+    hd_table_remove(&link->rndv.ops, op->handle);
+    hd_list_add_tail(&link->rndv.free_ops, &op->node);
 }
 
 void hd_rndv_free_kept(struct hd_link *link)
 {
-    struct hd_list *kept[] = {&link->todo, &link->ops_free};
+    struct hd_list *kept[] = {&link->rndv.todo, &link->rndv.free_ops};
     for (size_t i = 0; i < HD_COUNT(kept); i++)
         while (!hd_list_empty(kept[i])) {
             struct hd_op *op = hd_container(kept[i]->next, struct hd_op, node);
@@ -99,11 +99,11 @@ void hd_rndv_free_kept(struct hd_link *link)
 
 void hd_rndv_destroy_all(struct hd_link *link)
 {
-    for (uint32_t i = 0; i < link->rndvs.room; i++)
-        if (hd_table_at(&link->rndvs, i))
-            hd_rndv_free(link, hd_table_at(&link->rndvs, i));
-    for (uint32_t i = 0; i < link->ops.room; i++) {
-        struct hd_op *op = hd_table_at(&link->ops, i);
+    for (uint32_t i = 0; i < link->rndv.table.room; i++)
+        if (hd_table_at(&link->rndv.table, i))
+            hd_rndv_free(link, hd_table_at(&link->rndv.table, i));
+    for (uint32_t i = 0; i < link->rndv.ops.room; i++) {
+        struct hd_op *op = hd_table_at(&link->rndv.ops, i);
         if (!op)
             continue;
         hd_list_remove(&op->node);
@@ -132,7 +132,7 @@ static void rndv_issue(struct hd_link *link, struct hd_rndv *rndv)
                                   .cookie = op->handle};
         rndv->issued += op->rma.length;
         rndv->inflight++;
-        hd_list_add_tail(&link->todo, &op->node);
+        hd_list_add_tail(&link->rndv.todo, &op->node);
     }
 }
 
@@ -147,7 +147,7 @@ static void rndv_access_failed(struct hd_link *link, int status)
 void hd_rndv_op_done(void *arg, uint64_t cookie, int status)
 {
     struct hd_link *link = arg;
-    struct hd_op *op = cookie <= UINT32_MAX ? hd_table_get(&link->ops, (uint32_t)cookie) : NULL;
+    struct hd_op *op = cookie <= UINT32_MAX ? hd_table_get(&link->rndv.ops, (uint32_t)cookie) : NULL;
     if (!op) { /* reported before: the transport stutters, the program shall not notice */
         hd_count(link->engine->stats, spurious, 1);
         return;
@@ -162,16 +162,16 @@ static bool rndv_run_one(struct hd_link *link, struct hd_op *op)
     bool sync = ep->caps & HD_CAP_SYNC;
     hd_list_remove(&op->node);
     if (sync) { /* a memcpy of a chunk takes long enough for others to want the lock */
-        link->copying++;
+        link->rndv.copying++;
         hd_link_release(link);
     }
     int err = op->put ? ep->ops->put(ep, &op->rma) : ep->ops->get(ep, &op->rma);
     if (sync) {
         hd_lock(&link->lock);
-        link->copying--;
+        link->rndv.copying--;
     }
     if (err == -EAGAIN) {
-        hd_list_add_tail(&link->todo, &op->node);
+        hd_list_add_tail(&link->rndv.todo, &op->node);
         hd_link_hurry(link);
         return false;
     }
@@ -183,8 +183,8 @@ static bool rndv_run_one(struct hd_link *link, struct hd_op *op)
 bool hd_rndv_run(struct hd_link *link, unsigned chunks)
 {
     bool did = false;
-    while (chunks-- && hd_link_usable(link) && !hd_list_empty(&link->todo)) {
-        if (!rndv_run_one(link, hd_container(link->todo.next, struct hd_op, node)))
+    while (chunks-- && hd_link_usable(link) && !hd_list_empty(&link->rndv.todo)) {
+        if (!rndv_run_one(link, hd_container(link->rndv.todo.next, struct hd_op, node)))
             break;
         did = true;
     }
@@ -246,7 +246,7 @@ static void rndv_sent(struct hd_link *link, struct hd_rndv *rndv, int error)
 
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts)
 {
-    struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
+    struct hd_rndv *rndv = hd_table_get(&link->rndv.table, handle);
     bool sends = rndv && rndv->side == HD_RNDV_TX && !rndv->mode;
     bool writes =
         sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && rndv_registered(link, rndv->buf);
@@ -259,13 +259,13 @@ int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *c
     if (writes)
         rndv_issue(link, rndv);
     else
-        hd_list_add_tail(&link->tx_frags, &rndv->node);
+        hd_list_add_tail(&link->rndv.tx_frags, &rndv->node);
     return 0;
 }
 
 int hd_rndv_on_fin(struct hd_link *link, uint32_t handle, uint64_t error)
 {
-    struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
+    struct hd_rndv *rndv = hd_table_get(&link->rndv.table, handle);
     if (!rndv || rndv->side != HD_RNDV_TX || rndv->mode)
         return hd_error(-EPROTO, "the end of a transfer that is not under way");
     rndv->mode = HD_MODE_READ;
@@ -284,7 +284,7 @@ static bool rndv_send_frag(struct hd_link *link, struct hd_rndv *rndv)
     rndv->issued += n;
     hd_list_remove(&rndv->node);
     if (rndv->issued < rndv->length) {
-        hd_list_add_tail(&link->tx_frags, &rndv->node); /* the others' turn */
+        hd_list_add_tail(&link->rndv.tx_frags, &rndv->node); /* the others' turn */
     } else {
         hd_link_control(link, HD_FRAME_DONE, rndv->peer_handle, 0, NULL, 0);
         rndv_sent(link, rndv, 0);
@@ -294,8 +294,8 @@ static bool rndv_send_frag(struct hd_link *link, struct hd_rndv *rndv)
 
 void hd_rndv_transmit(struct hd_link *link)
 {
-    while (hd_link_usable(link) && !hd_list_empty(&link->tx_frags))
-        if (!rndv_send_frag(link, hd_container(link->tx_frags.next, struct hd_rndv, node)))
+    while (hd_link_usable(link) && !hd_list_empty(&link->rndv.tx_frags))
+        if (!rndv_send_frag(link, hd_container(link->rndv.tx_frags.next, struct hd_rndv, node)))
             return;
 }
 
@@ -352,7 +352,7 @@ void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
     hd_list_remove(&rndv->node);
     if (err == -ENOBUFS || err == -ENOMEM) {
         hd_link_stalled(link, memory_stalls);
-        hd_list_add_tail(&link->memory_wait, &rndv->node);
+        hd_list_add_tail(&link->rndv.memory_wait, &rndv->node);
         hd_link_hurry(link);
         return;
     }
@@ -372,8 +372,8 @@ void hd_rndv_retry_memory(struct hd_link *link)
 {
     struct hd_list waiting;
     hd_list_init(&waiting);
-    while (!hd_list_empty(&link->memory_wait)) {
-        struct hd_list *node = link->memory_wait.next;
+    while (!hd_list_empty(&link->rndv.memory_wait)) {
+        struct hd_list *node = link->rndv.memory_wait.next;
         hd_list_remove(node);
         hd_list_add_tail(&waiting, node);
     }
@@ -403,11 +403,11 @@ void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, con
     struct hd_ep *ep = link->ep;
     struct hd_rma rma = {
         .copier = copier, .offset = at, .length = length, .key = rndv->key, .address = rndv->address + offset};
-    link->copying++;
+    link->rndv.copying++;
     hd_link_release(link);
     int err = ep->ops->get(ep, &rma);
     hd_lock(&link->lock);
-    link->copying--;
+    link->rndv.copying--;
     if (err)
         rndv_access_failed(link, err);
 }
@@ -462,7 +462,7 @@ static void rndv_chunk_done(struct hd_link *link, struct hd_op *op, int status)
 
 int hd_rndv_on_frag(struct hd_link *link, uint32_t handle, uint64_t offset, const void *payload, size_t length)
 {
-    struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
+    struct hd_rndv *rndv = hd_table_get(&link->rndv.table, handle);
     if (!rndv || rndv->side != HD_RNDV_RX || rndv->mode != HD_MODE_COPY || offset != rndv->completed ||
         length > rndv->length - rndv->completed)
         return hd_error(-EPROTO, "a fragment that does not fit its transfer");
@@ -473,7 +473,7 @@ int hd_rndv_on_frag(struct hd_link *link, uint32_t handle, uint64_t offset, cons
 
 int hd_rndv_on_done(struct hd_link *link, uint32_t handle)
 {
-    struct hd_rndv *rndv = hd_table_get(&link->rndvs, handle);
+    struct hd_rndv *rndv = hd_table_get(&link->rndv.table, handle);
     bool fits = rndv && rndv->side == HD_RNDV_RX &&
                 (rndv->mode == HD_MODE_WRITE || (rndv->mode == HD_MODE_COPY && rndv->completed == rndv->length));
     if (!fits)

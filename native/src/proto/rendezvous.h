@@ -26,7 +26,7 @@ struct hd_rndv {
     struct hd_msg *msg;
     struct hd_fetch *fetch;
     struct hd_sent *sent;    /* sender: to be told when the bytes are not needed any more; NULL: nobody */
-    struct hd_list node;     /* link->tx_frags or link->memory_wait */
+    struct hd_list node;     /* link->rndv.tx_frags or link->rndv.memory_wait */
     struct hd_list siblings; /* stream->tx_rndvs */
 };
 

@@ -90,9 +90,9 @@ static void fetch_complete(struct hd_fetch *f, int error, const char *cause)
 static void fetch_forget(struct hd_fetch *f)
 {
     if (f->in_table) {
-        hd_table_remove(&f->link->fetches, f->handle);
+        hd_table_remove(&f->link->fetch.table, f->handle);
         f->in_table = false;
-        f->link->idle_since = hd_now();
+        f->link->comm.idle_since = hd_now();
     }
     hd_list_remove(&f->node);
     if (f->released && !f->moving)
@@ -132,7 +132,7 @@ static int fetch_may_fetch(struct hd_link *link)
         return hd_link_failure(link);
     if (link->state != HD_LINK_UP)
         return hd_error(-ESHUTDOWN, "the idle link to %s is being closed; connect again", link->peer);
-    if (link->fetches.used >= link->peers.fetch_max)
+    if (link->fetch.table.used >= link->peers.fetch_max)
         return hd_error(-EAGAIN, "%s takes no more than %u fetches at a time", link->peer, link->peers.fetch_max);
     return 0;
 }
@@ -154,12 +154,12 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
     hd_link_lock(link);
     err = fetch_may_fetch(link);
     if (!err)
-        err = hd_table_add(&link->fetches, f, &f->handle);
+        err = hd_table_add(&link->fetch.table, f, &f->handle);
     if (!err) {
         f->in_table = link->used = true;
         hd_count(link->engine->stats, fetches, 1);
-        if (!hd_list_empty(&link->tx_fetches) || !hd_link_can_send(link) || !fetch_send_request(f))
-            hd_list_add_tail(&link->tx_fetches, &f->node);
+        if (!hd_list_empty(&link->fetch.tx_ours) || !hd_link_can_send(link) || !fetch_send_request(f))
+            hd_list_add_tail(&link->fetch.tx_ours, &f->node);
     }
     hd_link_unlock(link);
     if (err)
@@ -241,7 +241,7 @@ static bool fetch_fits(const struct hd_fetch *f, uint64_t total)
 
 int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, const void *payload, size_t length)
 {
-    struct hd_fetch *f = hd_table_get(&link->fetches, handle);
+    struct hd_fetch *f = hd_table_get(&link->fetch.table, handle);
     if (!f || !hd_list_empty(&f->node))
         return hd_error(-EPROTO, "a reply to something that was not asked");
     if (error) {
@@ -280,7 +280,7 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
 
 int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle, const struct hd_segment *s)
 {
-    struct hd_fetch *f = hd_table_get(&link->fetches, handle);
+    struct hd_fetch *f = hd_table_get(&link->fetch.table, handle);
     struct hd_rndv *rndv = f && hd_list_empty(&f->node) ? hd_rndv_create(link, HD_RNDV_RX) : NULL;
     if (!rndv)
         return f ? -ENOBUFS : hd_error(-EPROTO, "a segment of something that was not asked");
@@ -334,8 +334,8 @@ void hd_fetch_received(struct hd_fetch *f, size_t length)
 
 void hd_fetch_transmit(struct hd_link *link)
 {
-    while (hd_link_usable(link) && hd_link_can_send(link) && !hd_list_empty(&link->tx_fetches)) {
-        struct hd_fetch *f = hd_container(link->tx_fetches.next, struct hd_fetch, node);
+    while (hd_link_usable(link) && hd_link_can_send(link) && !hd_list_empty(&link->fetch.tx_ours)) {
+        struct hd_fetch *f = hd_container(link->fetch.tx_ours.next, struct hd_fetch, node);
         if (!fetch_send_request(f))
             return;
         hd_list_remove(&f->node);
@@ -357,8 +357,8 @@ static void fetch_end_all(struct hd_link *link, bool quiet)
 {
     char cause[HD_CAUSE_MAX];
     snprintf(cause, sizeof(cause), "%.70s: %.86s", link->peer, link->cause);
-    for (uint32_t i = 0; i < link->rndvs.room; i++) { /* transfers end without a word to their fetches */
-        struct hd_rndv *rndv = hd_table_at(&link->rndvs, i);
+    for (uint32_t i = 0; i < link->rndv.table.room; i++) { /* transfers end without a word to their fetches */
+        struct hd_rndv *rndv = hd_table_at(&link->rndv.table, i);
         if (!rndv || !rndv->fetch)
             continue;
         struct hd_fetch *f = rndv->fetch;
@@ -376,8 +376,8 @@ static void fetch_end_all(struct hd_link *link, bool quiet)
                 hd_fetch_destroy_locked(f);
         }
     }
-    for (uint32_t i = 0; i < link->fetches.room; i++) {
-        struct hd_fetch *f = hd_table_at(&link->fetches, i);
+    for (uint32_t i = 0; i < link->fetch.table.room; i++) {
+        struct hd_fetch *f = hd_table_at(&link->fetch.table, i);
         if (f && (quiet || !fetch_still_written(f))) {
             fetch_complete(f, link->error, cause);
             fetch_forget(f);
@@ -393,7 +393,7 @@ void hd_fetch_quiet(struct hd_link *link)
 void hd_fetch_lost(struct hd_link *link)
 {
     fetch_end_all(link, false);
-    for (struct hd_list *n = link->served.next, *after; n != &link->served; n = after) {
+    for (struct hd_list *n = link->fetch.served.next, *after; n != &link->fetch.served; n = after) {
         struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
         after = n->next;
         hd_list_remove(&f->node);

@@ -20,12 +20,12 @@ struct hd_fetch {
     bool client;
     enum fetch_state state;
     uint32_t handle;     /* the client's */
-    struct hd_list node; /* client: link->tx_fetches; server: link->tx_replies */
+    struct hd_list node; /* client: link->fetch.tx_ours; server: link->fetch.tx_replies */
     struct hd_event_node event;
     hd_queue *queue;
     uint64_t offset, length;
     uint16_t service_length, name_length;
-    bool in_table; /* client: the final answer has not come; server: in link->served */
+    bool in_table; /* client: the final answer has not come; server: in link->fetch.served */
     bool released; /* client: the program gave up the handle */
     bool cancelled;
     int error;
@@ -42,7 +42,7 @@ struct hd_fetch {
     hd_buf *chunk; /* read and not yet sent */
     size_t chunk_offset, chunk_length, sent;
     size_t reading, piece_bytes; /* of a file: asked of the I/O threads; in memory and not with the client */
-    struct hd_list waits;        /* link->tx_pieces */
+    struct hd_list waits;        /* link->fetch.tx_pieces */
     unsigned inflight;
     int file; /* -1: none */
     uint64_t file_offset;

@@ -21,7 +21,7 @@
 
 static bool io_one_has_landed(const struct hd_link *link)
 {
-    for (const struct hd_list *n = link->served.next; n != &link->served; n = n->next) {
+    for (const struct hd_list *n = link->fetch.served.next; n != &link->fetch.served; n = n->next) {
         const struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
         if (f->piece_bytes && atomic_load(&f->landed))
             return true;
@@ -33,13 +33,13 @@ static bool io_may_hold(const struct hd_fetch *f, size_t length)
 {
     const struct hd_link *link = f->link;
     struct hd_arena *arena = link->engine->arena;
-    if (link->piece_bytes == 0)
+    if (link->fetch.piece_bytes == 0)
         return true;
     const struct hd_counters *now = arena->stats->now;
     uint64_t limit = arena->limit, used = atomic_load_explicit(&now->memory_used, memory_order_relaxed) +
                                           atomic_load_explicit(&now->memory_receive, memory_order_relaxed) +
                                           atomic_load(&link->engine->io_promised);
-    if (link->piece_bytes + length <= (used < limit ? limit - used : 0) / 2)
+    if (link->fetch.piece_bytes + length <= (used < limit ? limit - used : 0) / 2)
         return true;
     return atomic_load(&f->landed) && !io_one_has_landed(link);
 }
@@ -49,10 +49,10 @@ void hd_fetch_give_back(struct hd_fetch *f, size_t length)
     struct hd_link *link = f->link;
     size_t had = length < f->piece_bytes ? length : f->piece_bytes; /* 0: the piece is of no file */
     f->piece_bytes -= had;
-    link->piece_bytes -= had;
+    link->fetch.piece_bytes -= had;
     if (!had || !hd_link_usable(link))
         return;
-    for (struct hd_list *n = link->tx_pieces.next, *after; n != &link->tx_pieces; n = after) {
+    for (struct hd_list *n = link->fetch.tx_pieces.next, *after; n != &link->fetch.tx_pieces; n = after) {
         after = n->next;
         hd_fetch_read_ahead(hd_container(n, struct hd_fetch, waits)); /* takes it out, if it may go on */
     }
@@ -67,19 +67,19 @@ void hd_fetch_read_ahead(struct hd_fetch *f)
     if (f->cancelled || f->file < 0) {
         hd_list_remove(&f->waits);
         if (hd_list_empty(&f->node))
-            hd_list_add_tail(&f->link->tx_replies, &f->node); /* to be told so */
+            hd_list_add_tail(&f->link->fetch.tx_replies, &f->node); /* to be told so */
         return;
     }
     if (!io_may_hold(f, length)) {
         if (hd_list_empty(&f->waits))
-            hd_list_add_tail(&f->link->tx_pieces, &f->waits);
+            hd_list_add_tail(&f->link->fetch.tx_pieces, &f->waits);
         return;
     }
     hd_list_remove(&f->waits);
     f->reading = length;
     atomic_fetch_add(&engine->io_promised, length);
     f->piece_bytes += length;
-    f->link->piece_bytes += length;
+    f->link->fetch.piece_bytes += length;
     f->io_busy = true;
     pthread_mutex_lock(&engine->io_lock);
     hd_list_add_tail(&engine->io_jobs, &f->io_node);

@@ -15,8 +15,8 @@ void hd_fetch_end_served(struct hd_fetch *f)
     if (f->in_table) {
         f->in_table = false;
         hd_list_remove(&f->in_served);
-        f->link->served_count--;
-        f->link->idle_since = hd_now();
+        f->link->fetch.served_count--;
+        f->link->comm.idle_since = hd_now();
     }
     hd_list_remove(&f->node);
     hd_list_remove(&f->waits);
@@ -45,7 +45,7 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
         wire.name_length > HD_FETCH_NAME_MAX || wire.reserved || handle == 0 ||
         length != sizeof(wire) + wire.service_length + wire.name_length)
         return hd_error(-EPROTO, "a malformed fetch");
-    if (link->served_count >= link->mine.fetch_max)
+    if (link->fetch.served_count >= link->mine.fetch_max)
         return hd_error(-EPROTO, "more than %u fetches at a time", link->mine.fetch_max);
     const char *service = (const char *)payload + sizeof(wire);
     struct hd_fetch *f =
@@ -60,8 +60,8 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
         f->event.event.user = user;
         f->in_table = true;
         link->used = true;
-        hd_list_add_tail(&link->served, &f->in_served);
-        link->served_count++;
+        hd_list_add_tail(&link->fetch.served, &f->in_served);
+        link->fetch.served_count++;
         if (hd_queue_post(f->queue, &f->event))
             return 0;
         hd_fetch_end_served(f);
@@ -73,7 +73,7 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
 
 void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle)
 {
-    for (struct hd_list *n = link->served.next; n != &link->served; n = n->next) {
+    for (struct hd_list *n = link->fetch.served.next; n != &link->fetch.served; n = n->next) {
         struct hd_fetch *f = hd_container(n, struct hd_fetch, in_served);
         if (f->handle == handle) {
             f->cancelled = true;
@@ -169,8 +169,8 @@ static bool serve_transmit(struct hd_link *link, struct hd_fetch *f)
 
 void hd_fetch_transmit_replies(struct hd_link *link)
 {
-    while (hd_link_usable(link) && !hd_list_empty(&link->tx_replies))
-        if (!serve_transmit(link, hd_container(link->tx_replies.next, struct hd_fetch, node)))
+    while (hd_link_usable(link) && !hd_list_empty(&link->fetch.tx_replies))
+        if (!serve_transmit(link, hd_container(link->fetch.tx_replies.next, struct hd_fetch, node)))
             return;
 }
 
@@ -199,7 +199,7 @@ static bool serve_begin_answer(struct hd_fetch *f)
 
 void hd_fetch_answer(struct hd_fetch *f)
 {
-    hd_list_add_tail(&f->link->tx_replies, &f->node);
+    hd_list_add_tail(&f->link->fetch.tx_replies, &f->node);
     hd_fetch_transmit(f->link);
 }
 

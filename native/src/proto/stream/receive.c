@@ -12,32 +12,32 @@
 
 static inline struct hd_msg *receive_msg_take(struct hd_link *link)
 {
-    struct hd_msg *msg = link->msgs_free;
+    struct hd_msg *msg = link->streams.free_msgs;
     if (!msg)
         return malloc(sizeof(*msg));
-    link->msgs_free = msg->next;
-    link->msgs_free_count--;
+    link->streams.free_msgs = msg->next;
+    link->streams.free_msg_count--;
     return msg;
 }
 
 void hd_msg_free_kept(struct hd_link *link)
 {
-    while (link->msgs_free) {
-        struct hd_msg *msg = link->msgs_free;
-        link->msgs_free = msg->next;
+    while (link->streams.free_msgs) {
+        struct hd_msg *msg = link->streams.free_msgs;
+        link->streams.free_msgs = msg->next;
         free(msg);
     }
 }
 
 void hd_msg_give(struct hd_link *link, struct hd_msg *msg)
 {
-    if (link->msgs_free_count >= MSGS_KEPT) {
+    if (link->streams.free_msg_count >= MSGS_KEPT) {
         free(msg);
         return;
     }
-    msg->next = link->msgs_free;
-    link->msgs_free = msg;
-    link->msgs_free_count++;
+    msg->next = link->streams.free_msgs;
+    link->streams.free_msgs = msg;
+    link->streams.free_msg_count++;
 }
 
 static inline struct hd_msg *receive_append(struct hd_stream *stream, size_t length)
@@ -71,7 +71,7 @@ static bool receive_expect(struct hd_link *link, uint32_t id, struct hd_stream *
     if (*stream && !(*stream)->remote_error)
         return true;
     bool ours = (id & 1) == (link->initiator ? 1U : 0U);
-    if (!*stream && (id == 0 || (ours ? id >= link->next_id : id > link->last_peer_id)))
+    if (!*stream && (id == 0 || (ours ? id >= link->streams.next_id : id > link->streams.last_peer_id)))
         *err = hd_error(-EPROTO, "a frame for stream %u, which was never opened", id);
     if (*stream && (*stream)->remote_error)
         *err = hd_error(-EPROTO, "a frame for stream %u after its reset", id);
@@ -90,7 +90,7 @@ static inline int receive_take_window(struct hd_stream *stream, size_t length)
 
 int hd_stream_on_data(struct hd_link *link, const struct hd_frame *frame, const void *payload, hd_buf *owner)
 {
-    struct hd_stream *stream = link->last_found;
+    struct hd_stream *stream = link->streams.last_found;
     uint32_t id = frame->id;
     size_t length = frame->length;
     int err;
@@ -100,7 +100,7 @@ int hd_stream_on_data(struct hd_link *link, const struct hd_frame *frame, const 
                 hd_link_control(link, HD_FRAME_RESET, id, ECONNRESET, NULL, 0);
             return err;
         }
-        link->last_found = stream;
+        link->streams.last_found = stream;
     }
     hd_buf *buf;
     if (owner) {

@@ -47,7 +47,7 @@ static int send_wait_sendable(void *arg)
     struct hd_stream *stream = s->stream;
     int ready = send_sendable(stream, s->length, s->eager);
     if (ready == 0 && stream->tx_window > 0 && hd_list_empty(&stream->tx_node))
-        hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
+        hd_list_add_tail(&stream->link->streams.tx_stalled, &stream->tx_node);
     return ready;
 }
 
@@ -97,7 +97,7 @@ static int send_post_when_ready(struct hd_stream *stream, enum hd_frame_type typ
         if (patience->timeout == 0) {
             stream->writable_wanted = true;
             if (hd_list_empty(&stream->tx_node))
-                hd_list_add_tail(&stream->link->tx_stalled, &stream->tx_node);
+                hd_list_add_tail(&stream->link->streams.tx_stalled, &stream->tx_node);
             return err;
         }
         hd_link_progress(stream->link);
@@ -165,7 +165,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
         hd_rndv_describe(link, rndv, send_wish_of(stream, length), &rts);
         err = send_post_when_ready(stream, HD_FRAME_RTS, handle, &rts, sizeof(rts), &s, patience);
         if (err) {
-            if (hd_table_get(&link->rndvs, handle)) /* a link that ended while we waited took it along */
+            if (hd_table_get(&link->rndv.table, handle)) /* a link that ended while we waited took it along */
                 hd_rndv_free(link, rndv);
         } else {
             rndv->mode = 0;
@@ -200,7 +200,7 @@ static int send_wait_memory(void *arg)
     if (err != -ENOBUFS)
         return err ? err : 1;
     if (hd_list_empty(&stream->memory_node)) {
-        hd_list_add_tail(&link->memory_senders, &stream->memory_node);
+        hd_list_add_tail(&link->streams.memory_senders, &stream->memory_node);
         stream->memory_wanted = w->length;
     } else if (w->length < stream->memory_wanted) {
         stream->memory_wanted = w->length;
@@ -234,8 +234,8 @@ void hd_stream_retry_memory(struct hd_link *link)
 {
     struct hd_list tried;
     hd_list_init(&tried);
-    while (!hd_list_empty(&link->memory_senders)) {
-        struct hd_stream *stream = hd_container(link->memory_senders.next, struct hd_stream, memory_node);
+    while (!hd_list_empty(&link->streams.memory_senders)) {
+        struct hd_stream *stream = hd_container(link->streams.memory_senders.next, struct hd_stream, memory_node);
         hd_buf *buf;
         hd_list_remove(&stream->memory_node);
         if (hd_arena_alloc(link->engine->arena, stream->memory_wanted, &buf)) {
@@ -248,16 +248,16 @@ void hd_stream_retry_memory(struct hd_link *link)
     while (!hd_list_empty(&tried)) {
         struct hd_list *node = tried.next;
         hd_list_remove(node);
-        hd_list_add_tail(&link->memory_senders, node);
+        hd_list_add_tail(&link->streams.memory_senders, node);
     }
 }
 
 /* As many streams as there are credits: the rest would find none. */
 void hd_stream_wake_stalled(struct hd_link *link)
 {
-    uint32_t room = link->tx_credits;
-    while (room-- && hd_link_can_send(link) && !hd_list_empty(&link->tx_stalled)) {
-        struct hd_stream *stream = hd_container(link->tx_stalled.next, struct hd_stream, tx_node);
+    uint32_t room = link->flow.tx_credits;
+    while (room-- && hd_link_can_send(link) && !hd_list_empty(&link->streams.tx_stalled)) {
+        struct hd_stream *stream = hd_container(link->streams.tx_stalled.next, struct hd_stream, tx_node);
         hd_list_remove(&stream->tx_node);
         hd_stream_notify(stream);
         if (stream->writable_wanted && hd_queue_post(stream->queue, &stream->writable))

@@ -11,12 +11,12 @@
 /* Their number is a power of two. */
 static uint32_t stream_bucket_of(const struct hd_link *link, uint32_t id)
 {
-    return id / 2 & (link->bucket_count - 1);
+    return id / 2 & (link->streams.bucket_count - 1);
 }
 
 struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id)
 {
-    struct hd_stream *stream = link->buckets[stream_bucket_of(link, id)];
+    struct hd_stream *stream = link->streams.buckets[stream_bucket_of(link, id)];
     while (stream && stream->id != id)
         stream = stream->next_in_bucket;
     return stream;
@@ -24,48 +24,48 @@ struct hd_stream *hd_stream_lookup(struct hd_link *link, uint32_t id)
 
 static void stream_rehash(struct hd_link *link)
 {
-    uint32_t count = 2 * link->bucket_count;
+    uint32_t count = 2 * link->streams.bucket_count;
     struct hd_stream **buckets = calloc(count, sizeof(*buckets));
     if (!buckets)
         return; /* longer chains, nothing worse */
-    for (uint32_t i = 0; i < link->bucket_count; i++)
-        for (struct hd_stream *s = link->buckets[i], *next; s; s = next) {
+    for (uint32_t i = 0; i < link->streams.bucket_count; i++)
+        for (struct hd_stream *s = link->streams.buckets[i], *next; s; s = next) {
             next = s->next_in_bucket;
             s->next_in_bucket = buckets[s->id / 2 & (count - 1)];
             buckets[s->id / 2 & (count - 1)] = s;
         }
-    free(link->buckets);
-    link->buckets = buckets;
-    link->bucket_count = count;
+    free(link->streams.buckets);
+    link->streams.buckets = buckets;
+    link->streams.bucket_count = count;
 }
 
 static void stream_insert(struct hd_link *link, struct hd_stream *stream)
 {
-    if (link->stream_count >= link->bucket_count)
+    if (link->streams.count >= link->streams.bucket_count)
         stream_rehash(link);
-    struct hd_stream **bucket = &link->buckets[stream_bucket_of(link, stream->id)];
+    struct hd_stream **bucket = &link->streams.buckets[stream_bucket_of(link, stream->id)];
     stream->next_in_bucket = *bucket;
     *bucket = stream;
     stream->in_table = true;
     link->used = true;
-    link->stream_count++;
-    link->peer_stream_count += stream->by_peer;
+    link->streams.count++;
+    link->streams.peers_count += stream->by_peer;
     hd_count(link->engine->stats, streams_now, 1);
     hd_count(link->engine->stats, streams_opened, 1);
 }
 
 static void stream_take_out(struct hd_link *link, struct hd_stream *stream)
 {
-    struct hd_stream **at = &link->buckets[stream_bucket_of(link, stream->id)];
+    struct hd_stream **at = &link->streams.buckets[stream_bucket_of(link, stream->id)];
     while (*at != stream)
         at = &(*at)->next_in_bucket;
     *at = stream->next_in_bucket;
-    if (link->last_found == stream)
-        link->last_found = NULL;
+    if (link->streams.last_found == stream)
+        link->streams.last_found = NULL;
     stream->in_table = false;
-    link->stream_count--;
-    link->peer_stream_count -= stream->by_peer;
-    link->idle_since = hd_now();
+    link->streams.count--;
+    link->streams.peers_count -= stream->by_peer;
+    link->comm.idle_since = hd_now();
     hd_count(link->engine->stats, streams_now, -1);
 }
 
@@ -176,10 +176,11 @@ static int stream_may_open(struct hd_link *link)
         return hd_error(-ESHUTDOWN, "the idle link to %s is being closed; connect again", link->peer);
     if (!hd_link_usable(link))
         return hd_link_failure(link);
-    if (link->stream_count - link->peer_stream_count >= link->peers.stream_max)
+    if (link->streams.count - link->streams.peers_count >= link->peers.stream_max)
         return hd_error(-EMFILE, "%s accepts no more than %u streams", link->peer, link->peers.stream_max);
-    return link->next_id > UINT32_MAX - 2 ? hd_error(-EMFILE, "stream numbers of the link are used up; connect again")
-                                          : 0;
+    return link->streams.next_id > UINT32_MAX - 2
+               ? hd_error(-EMFILE, "stream numbers of the link are used up; connect again")
+               : 0;
 }
 
 int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_params *given, hd_stream **out)
@@ -194,9 +195,9 @@ int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_pa
         return err;
     hd_link_lock(link);
     err = stream_may_open(link);
-    struct hd_stream *stream = err ? NULL : stream_create(link, link->next_id, false);
+    struct hd_stream *stream = err ? NULL : stream_create(link, link->streams.next_id, false);
     if (stream) {
-        link->next_id += 2;
+        link->streams.next_id += 2;
         memcpy(stream->service, service, length + 1);
         if (given)
             stream_configure(stream, &params);
@@ -213,12 +214,12 @@ int hd_stream_open(hd_link *link, const char *service, const struct hd_stream_pa
 int hd_stream_on_open(struct hd_link *link, uint32_t id, const void *service, size_t length)
 {
     bool peers = (id & 1) != (link->initiator ? 1U : 0U);
-    if (!peers || id == 0 || id <= link->last_peer_id)
+    if (!peers || id == 0 || id <= link->streams.last_peer_id)
         return hd_error(-EPROTO, "stream %u cannot be opened by the peer", id);
-    link->last_peer_id = id;
+    link->streams.last_peer_id = id;
     hd_queue *queue = NULL;
     uint64_t user;
-    if (link->peer_stream_count >= link->mine.stream_max) {
+    if (link->streams.peers_count >= link->mine.stream_max) {
         hd_link_control(link, HD_FRAME_RESET, id, EMFILE, NULL, 0);
         return 0;
     }
@@ -280,8 +281,8 @@ static void stream_forget_transfer(const struct hd_msg *msg)
 
 void hd_stream_lost(struct hd_link *link)
 {
-    for (uint32_t i = 0; i < link->bucket_count; i++)
-        for (struct hd_stream *s = link->buckets[i]; s; s = s->next_in_bucket) {
+    for (uint32_t i = 0; i < link->streams.bucket_count; i++)
+        for (struct hd_stream *s = link->streams.buckets[i]; s; s = s->next_in_bucket) {
             for (struct hd_msg **at = &s->rx_first; *at;) { /* what did not arrive whole does not arrive */
                 struct hd_msg *msg = *at;
                 if (!stream_transfer_of(msg)) {

@@ -43,8 +43,8 @@ struct hd_stream {
     bool finished, remote_finished;
     int remote_error; /* the peer reset the stream */
 
-    struct hd_list tx_node;     /* link->tx_stalled */
-    struct hd_list memory_node; /* link->memory_senders */
+    struct hd_list tx_node;     /* link->streams.tx_stalled */
+    struct hd_list memory_node; /* link->streams.memory_senders */
     size_t memory_wanted;       /* the least that a sender of this stream waits for */
     int memory_waiters;
     struct hd_waiter waiter;
