@@ -111,8 +111,8 @@ def bound_mb(conditions, executors):
     """What an executor may have resident: its heap, what Spark leaves beside it on YARN, and the engine's limit."""
     heap = int(re.search(r"(\d+) MB of heap", conditions["executors_together"]).group(1)) // executors
     limit = ENGINE_LIMIT
-    for setting in conditions["settings"]:
-        name, value = setting.split("=", 1)
+    for setting in conditions["settings"] + conditions.get("ours_conf", "").split():
+        name, _, value = setting.partition("=")
         if name == LIMIT:
             number, unit = re.fullmatch(r"(\d+)([mg]?)", value).groups()
             limit = int(number) * {"m": 1, "g": 1024, "": 1 / 2**20}[unit]

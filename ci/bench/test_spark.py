@@ -58,6 +58,9 @@ class SparkTest(unittest.TestCase):
     def test_an_executor_may_have_its_heap_and_what_is_left_to_it_beside(self):
         conditions = {"executors_together": "2 cores, 4096 MB of heap", "settings": []}
         self.assertEqual(2048 + 384 + 1024, spark.bound_mb(conditions, 2))
+        conditions["ours_conf"] = "spark.shuffle.rdma.memory.limit=2g spark.shuffle.rdma.memory.fraction=0.8"
+        self.assertEqual(spark.bound_mb(conditions, 2), 2048 + spark.OVERHEAD + 2048)
+        del conditions["ours_conf"]
         conditions["settings"] = ["spark.shuffle.rdma.memory.limit=256m"]
         self.assertEqual(4096 + 409.6 + 256, spark.bound_mb(conditions, 1))
         samples = [sample("ours", "SortBy", 1, 1, rssMb=3000.0)]
