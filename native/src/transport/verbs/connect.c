@@ -89,8 +89,8 @@ static uint32_t tx_depth(const struct verbs_device *dev, const struct hd_limits 
 size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers)
 {
     size_t requests = hd_power_of_two(tx_depth(device->data, peers));
-    return hd_verbs_ring_own(room_of(largest_frame(mine, peers))) + requests * (sizeof(struct verbs_tx) + REQUEST_COST) +
-           (requests + mine->credits) * COMPLETION_COST;
+    return hd_verbs_ring_own(room_of(largest_frame(mine, peers))) +
+           requests * (sizeof(struct verbs_tx) + REQUEST_COST) + (requests + mine->credits) * COMPLETION_COST;
 }
 
 static int open_send_ring(struct verbs_ep *ep)
@@ -168,8 +168,7 @@ static int open_queue_pair(struct verbs_ep *ep)
                                     .recv_cq = ep->cq,
                                     .srq = ep->pool->srq,
                                     .qp_type = IBV_QPT_RC,
-                                    .cap = {.max_send_wr = ep->tx_depth,
-                                            .max_send_sge = 2}};
+                                    .cap = {.max_send_wr = ep->tx_depth, .max_send_sge = 2}};
     ep->qp = create_queue_pair(dev, &init);
     if (!ep->qp)
         return hd_error(-errno, "verbs device %s gives no queue pair for %u sends: %s", dev->name, ep->tx_depth,

@@ -167,8 +167,9 @@ static int choose_partition(struct verbs_device *dev, struct verbs_port *port)
     look_for_partition(dev, port, wanted);
     if (port->partition)
         return 0;
-    return hd_error(-EADDRNOTAVAIL, "port %u of verbs device %s is in %s; see %s and " CLASS_FOLDER "/%s/ports/%u/pkeys",
-                    dev->port, dev->name, wanted ? "another partition than the one that is asked for" : "no partition",
+    return hd_error(-EADDRNOTAVAIL,
+                    "port %u of verbs device %s is in %s; see %s and " CLASS_FOLDER "/%s/ports/%u/pkeys", dev->port,
+                    dev->name, wanted ? "another partition than the one that is asked for" : "no partition",
                     HD_KEY_PREFIX "verbs.partition", dev->name, dev->port);
 }
 

@@ -100,7 +100,7 @@ struct verbs_device {
     pthread_mutex_t lock;
     struct verbs_port now; /* as of the last hd_verbs_look_at_port() that found it usable; under `lock` */
     struct hd_list eps;
-    struct verbs_pool *pool; /* for new endpoints */
+    struct verbs_pool *pool;  /* for new endpoints */
     struct verbs_ring *rings; /* wide ones that nobody has; these three under `lock` */
     unsigned rings_kept;
     size_t rings_lent;

@@ -112,7 +112,8 @@ public final class SparkCommand implements Callable<Integer> {
             share.executors());
       }
       System.out.print(table);
-      System.out.printf("%nEach executor: %d cores, %d tasks at a time, a heap of %d MB and %d MB beside it, %d MB for map output.%n",
+      System.out.printf("%nEach executor: %d cores, %d tasks at a time, a heap of %d MB and %d MB beside it, "
+          + "%d MB for map output.%n",
           plan.cores(), plan.tasks(), plan.heapMb(), plan.overheadMb(), plan.outputMb());
       section("Why:", plan.reasons());
       section("spark-defaults.conf:", plan.settings(machines));

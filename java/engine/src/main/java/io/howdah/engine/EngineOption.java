@@ -96,8 +96,8 @@ public enum EngineOption {
    */
   VERBS_GID_INDEX("hadoop.rdma.verbs.gid.index", "int", "-1", "-1 .. 255"),
   /**
-   * Partition of an InfiniBand port, by its key (P_Key), as 0x8001; auto: the first in the port's table of which it is a
-   * full member. Ports of different partitions do not reach each other.
+   * Partition of an InfiniBand port, by its key (P_Key), as 0x8001; auto: the first in the port's table of which it is
+   * a full member. Ports of different partitions do not reach each other.
    */
   VERBS_PARTITION("hadoop.rdma.verbs.partition", "text", "auto", ""),
   /** Service level (InfiniBand) or priority (RoCE) of the packets. */
