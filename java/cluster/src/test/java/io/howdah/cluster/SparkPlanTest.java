@@ -71,7 +71,7 @@ class SparkPlanTest {
     assertThat(plan.shares()).extracting(share -> share.node().number()).containsExactly(0, 1);
     assertThat(executors(plan)).containsExactly(2, 2);
     assertThat(plan.cores()).isEqualTo(3);
-    assertThat(plan.heapMb()).isEqualTo(20945);
+    assertThat(plan.heapMb()).isEqualTo(16756);
   }
 
   @Test
@@ -88,7 +88,7 @@ class SparkPlanTest {
     SparkPlan plan = plan("hwloc1-1x4");
     assertThat(executors(plan)).containsExactly(1);
     assertThat(plan.tasks()).isEqualTo(4);
-    assertThat(plan.heapMb()).isEqualTo(6981);
+    assertThat(plan.heapMb()).isEqualTo(5585);
     assertThat(plan.workers()).hasSize(1);
     assertThat(plan.workers().get(0)).startsWith("spark-class ");
     assertThat(String.join("\n", plan.reasons())).doesNotContain("NUMA").doesNotContain("SMT");
