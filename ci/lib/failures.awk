@@ -9,12 +9,29 @@ function failed(what) {
     more = 6
 }
 
-FNR == 1 { suite = FILENAME; sub(/.*\//, "", suite); sub(/\.log$/, "", suite); variant = cause = ""; more = 0 }
+FNR == 1 {
+    suite = FILENAME
+    sub(/.*\//, "", suite)
+    sub(/\.log$/, "", suite)
+    variant = cause = thrower = ""
+    more = 0
+}
 
 # What bats and the guest's tests say of a failure follows it.
 /^not ok/ { failed($0); next }
 /^#/ && more > 0 { more--; shown("  " $0); next }
 { more = 0 }
+
+# What Surefire says of a failure follows it: the exception, and where the test's own class is in its trace.
+thrower != "" && /^\tat / {
+    if (index($0, "at " thrower) > 0) { shown("  # " $0); thrower = "" }
+    next
+}
+thrower != "" && !/^\[|^ *$/ {
+    if (said++ < 5) shown("  # " $0)
+    next
+}
+thrower != "" && /^\[/ { thrower = "" }
 
 # CTest names the tests at the end of a variant; the assertion was further up.
 /^\[native-tests\] engine / { variant = $3; cause = "" }
@@ -26,6 +43,14 @@ FNR == 1 { suite = FILENAME; sub(/.*\//, "", suite); sub(/\.log$/, "", suite); v
     if (cause != "") shown("  # " cause)
 }
 
-/<<< (FAILURE|ERROR)!/ && !/Tests run:/ { failed($0) }
+/<<< (FAILURE|ERROR)!/ && !/Tests run:/ {
+    line = $0
+    sub(/^\[ERROR\] +/, "", line)
+    sub(/ +(-- +)?Time elapsed:.*/, "", line)
+    failed(line)
+    more = said = 0
+    thrower = line
+    sub(/[.#($][^.#($]*$/, "", thrower)
+}
 /^(FAIL|ERROR): test/ { failed($0) }
 /^\[conformance\] FAILED twice: / { failed(substr($0, 29)) }

@@ -50,19 +50,23 @@ suite() {
     suite native-tests 'printf "[native-tests] engine asan\\nERROR: no event came\\n\\t 33 - fetch_self (Failed)\\n"
         echo "0 passed, 1 failed, 0 skipped"; exit 1'
     suite unit 'echo "[ERROR] io.howdah.XTest.it  Time elapsed: 0.1 s  <<< FAILURE!"
+        echo "java.io.IOException: it is gone"; printf "\tat org.x.Other.it(Other.java:1)\n"
+        printf "\tat io.howdah.XTest.it(XTest.java:7)\n\tat io.howdah.XTest.all(XTest.java:9)\n"
         echo "[ERROR] Tests run: 1, Failures: 1 <<< FAILURE! - in io.howdah.XTest"; echo "FAIL: test_sum (test_x.Sum)"
         echo "0 passed, 2 failed, 0 skipped"; exit 1'
     suite conformance 'echo "[conformance] FAILED twice: org.x.TestY it: expected 1 (z.log)"
         echo "0 passed, 1 failed, 0 skipped"; exit 1'
     run -1 "$CLONE/ci/test" taps native-tests unit conformance
-    printf '%s\n' "${lines[@]: -9}" >"$BATS_TEST_TMPDIR/end"
+    printf '%s\n' "${lines[@]: -11}" >"$BATS_TEST_TMPDIR/end"
     diff - "$BATS_TEST_TMPDIR/end" <<'EOT'
 FAILED taps: not ok 7 a file is gone in 3ms
   # (in test file x.bats, line 9)
   #   it was there
 FAILED native-tests: asan fetch_self (Failed)
   # ERROR: no event came
-FAILED unit: [ERROR] io.howdah.XTest.it  Time elapsed: 0.1 s  <<< FAILURE!
+FAILED unit: io.howdah.XTest.it
+  # java.io.IOException: it is gone
+  # 	at io.howdah.XTest.it(XTest.java:7)
 FAILED unit: FAIL: test_sum (test_x.Sum)
 FAILED conformance: org.x.TestY it: expected 1 (z.log)
 0 passed, 5 failed, 0 skipped
