@@ -50,6 +50,8 @@ class RdmaFaultTest {
   private static final int MB = 1 << 20;
   private static final int NODES = 4;
   private static final short REPLICAS = 3;
+  /** Milliseconds of silence that nothing here lasts for. */
+  private static final int PATIENT = 60_000;
 
   /** What happens to a DataNode. */
   private enum Fault {
@@ -79,7 +81,7 @@ class RdmaFaultTest {
   private final AtomicInteger failed = new AtomicInteger();
   private final AtomicInteger completed = new AtomicInteger();
   /** Milliseconds that a peer may say nothing. */
-  private int silence = 2000;
+  private int silence = 5000;
   /** Whether a writer may be told that it can't go on; else that is a failure of the test. */
   private volatile boolean mayFail;
   private RdmaTestCluster hdfs;
@@ -146,10 +148,15 @@ class RdmaFaultTest {
     return conf;
   }
 
+  /**
+   * Nobody waits for a silence to end here: links to a killed DataNode break at once. So no writer has a reason to give
+   * up, however slow the machine is.
+   */
   @Test
   void noAcknowledgedByteIsLost() throws Exception {
+    silence = PATIENT;
     startNodes();
-    rounds(3, Fault.KILLED, Fault.PAUSED, Fault.SUSPENDED);
+    rounds(2, Fault.KILLED, Fault.PAUSED);
     assertThat(hdfs.fallbacks()).isZero();
   }
 
@@ -157,6 +164,7 @@ class RdmaFaultTest {
   @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
       disabledReason = "takes a minute: make unit-slow")
   void noAcknowledgedByteOfStagesIsLost() throws Exception {
+    mayFail = true;
     startNodes(Options.HDFS_STAGES.key(), "true");
     rounds(3, Fault.KILLED, Fault.PAUSED, Fault.SUSPENDED);
     assertThat(hdfs.fallbacks()).isZero();
@@ -177,7 +185,7 @@ class RdmaFaultTest {
   /** Who loses too many DataNodes of a block may give up; what was acknowledged before is there all the same. */
   @Test
   void lostLinksLoseNothing() throws Exception {
-    silence = 60_000;
+    silence = PATIENT;
     mayFail = true;
     startNodes("hadoop.rdma.fault.drop.rate", "0.0005", "hadoop.rdma.fault.seed", "" + random.nextInt(1_000_000));
     rounds(4, Fault.NONE);
@@ -185,10 +193,13 @@ class RdmaFaultTest {
         .as("links that were dropped").isPositive();
   }
 
-  /** A client that waits for one DataNode to take something goes on telling the others that it is there. */
+  /**
+   * A client that waits for one DataNode to take something goes on telling the others that it is there. Then writers
+   * and readers meet a silent one at any time; a machine so slow that the other ones are silent, too, for five seconds
+   * makes writers give up, but loses nothing.
+   */
   @Test
   void aSilentReplicaIsTheOnlyOneLost() throws Exception {
-    silence = 5000;
     startNodes();
     byte[] expected = bytes(32 * MB);
     Path path = new Path("/silent");
@@ -207,6 +218,9 @@ class RdmaFaultTest {
       assertThat(read(fs, path, expected.length)).isEqualTo(expected);
     }
     assertThat(RdmaMetrics.get().clientParallelBlocks().value()).isPositive();
+    mayFail = true;
+    rounds(1, Fault.SUSPENDED);
+    assertThat(hdfs.fallbacks()).isZero();
   }
 
   /** So many rounds, with these faults in turn. */
