@@ -93,7 +93,8 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     int threads = conf.getInt(ShuffleHandler.MAX_SHUFFLE_THREADS, ShuffleHandler.DEFAULT_MAX_SHUFFLE_THREADS);
     server = new ShuffleServer(upgrade.engine(), service,
         threads > 0 ? threads : 2 * Runtime.getRuntime().availableProcessors(),
-        conf.getInt(ShuffleHandler.MAX_SHUFFLE_CONNECTIONS, ShuffleHandler.DEFAULT_MAX_SHUFFLE_CONNECTIONS), this);
+        conf.getInt(ShuffleHandler.MAX_SHUFFLE_CONNECTIONS, ShuffleHandler.DEFAULT_MAX_SHUFFLE_CONNECTIONS),
+        new ShuffleReadahead(conf), this);
     acceptor = new Acceptor(upgrade, service, "shuffle-greeting");
     greeter = new NettyGreeter(acceptor, new NettyGreeter.Listener() {
       @Override
@@ -154,7 +155,7 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     }
     String hash = proof(job, request);
     String user = userOf(job);
-    List<ShuffleSession.Part> parts = new ArrayList<>(maps.length);
+    List<ServedParts.Part> parts = new ArrayList<>(maps.length);
     String folder = MapOutputPlace.folder(JobID.forName(job), user);
     for (String map : maps) {
       TaskAttemptID.forName(map); // nothing else may become part of a path
@@ -206,19 +207,19 @@ public final class EngineShuffle extends ShuffleHandler.Shuffle implements Shuff
     return HttpHeaders.getHeader(response, SecureShuffleUtils.HTTP_HEADER_REPLY_URL_HASH);
   }
 
-  private ShuffleSession.Part part(String base, String map, int reduce, String user) throws IOException {
+  private ServedParts.Part part(String base, String map, int reduce, String user) throws IOException {
     MapOutputInfo info = getMapOutputInfo(base + map, map, reduce, user);
-    return new ShuffleSession.Part(new File(info.mapOutputFileName.toString()), info.indexRecord.startOffset,
+    return new ServedParts.Part(new File(info.mapOutputFileName.toString()), info.indexRecord.startOffset,
         info.indexRecord.partLength, info.indexRecord.rawLength);
   }
 
   /** @return null if none can be told */
-  private static ShuffleWire.Location[] locations(List<ShuffleSession.Part> parts, String folder, String[] maps)
+  private static ShuffleWire.Location[] locations(List<ServedParts.Part> parts, String folder, String[] maps)
       throws IOException {
     ShuffleWire.Location[] locations = new ShuffleWire.Location[maps.length];
     boolean any = false;
     for (int i = 0; i < maps.length; i++) {
-      ShuffleSession.Part part = parts.get(i);
+      ServedParts.Part part = parts.get(i);
       String root = MapOutputPlace.root(part.file, folder, maps[i]);
       if (root != null) {
         BasicFileAttributes now = Files.readAttributes(part.file.toPath(), BasicFileAttributes.class);

@@ -61,11 +61,11 @@ final class ShuffleServer implements EventHandler, Closeable {
   static final class Granted {
     final String user;
     final String replyHash;
-    final List<ShuffleSession.Part> parts;
+    final List<ServedParts.Part> parts;
     /** Where the parts are; null if the reducer did not ask. */
     final ShuffleWire.Location[] locations;
 
-    Granted(String user, String replyHash, List<ShuffleSession.Part> parts, ShuffleWire.Location[] locations) {
+    Granted(String user, String replyHash, List<ServedParts.Part> parts, ShuffleWire.Location[] locations) {
       this.user = user;
       this.replyHash = replyHash;
       this.parts = parts;
@@ -86,6 +86,7 @@ final class ShuffleServer implements EventHandler, Closeable {
 
   private final Engine engine;
   private final Source source;
+  private final ShuffleReadahead readahead;
   private final int most;
   private final EventQueue events;
   private final Service service;
@@ -97,9 +98,11 @@ final class ShuffleServer implements EventHandler, Closeable {
   private volatile boolean stopped;
 
   /** @param most sessions at a time; 0 for no limit, as {@code mapreduce.shuffle.max.connections} */
-  ShuffleServer(Engine engine, String name, int threads, int most, Source source) throws IOException {
+  ShuffleServer(Engine engine, String name, int threads, int most, ShuffleReadahead readahead, Source source)
+      throws IOException {
     this.engine = engine;
     this.source = source;
+    this.readahead = readahead;
     this.most = most;
     AtomicInteger number = new AtomicInteger();
     handlers = new ThreadPoolExecutor(threads, threads, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(WAITING),
@@ -232,7 +235,7 @@ final class ShuffleServer implements EventHandler, Closeable {
       if (session.isGranted() || sessions.get(session.id()) != session) {
         return false;
       }
-      session.grant(granted.user, granted.parts);
+      session.grant(new ServedParts(granted.parts, granted.user, readahead));
     }
     strangers.decrementAndGet();
     session.traffic().connection();

@@ -10,22 +10,30 @@ import io.howdah.upgrade.Settings;
 import io.howdah.upgrade.Traffic;
 import io.howdah.upgrade.Upgrade;
 import java.io.ByteArrayOutputStream;
+import java.io.DataInputStream;
+import java.io.FileDescriptor;
 import java.io.IOException;
 import java.io.InputStream;
 import java.net.HttpURLConnection;
 import java.net.URL;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.TimeUnit;
 import javax.crypto.SecretKey;
+import org.apache.hadoop.io.nativeio.NativeIO;
+import org.apache.hadoop.io.nativeio.NativeIO.POSIX.CacheManipulator;
+import org.apache.hadoop.io.nativeio.NativeIOException;
 import org.apache.hadoop.mapred.RdmaShuffleHandler;
 import org.apache.hadoop.mapred.ShuffleHandler;
 import org.apache.hadoop.mapreduce.security.SecureShuffleUtils;
 import org.apache.hadoop.mapreduce.security.token.JobTokenSecretManager;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -120,6 +128,49 @@ class RdmaShuffleConnectionTest {
       assertThat(bytes).isEqualTo(stock(url));
     }
     awaitNoSessions();
+  }
+
+  /** Adds what the system is told to read soon, as "map from-to" in its file; it is told so all the same. */
+  private static CacheManipulator recorder(Collection<String> ranges) {
+    return new CacheManipulator() {
+      @Override
+      public void posixFadviseIfPossible(String name, FileDescriptor file, long from, long length, int advice)
+          throws NativeIOException {
+        super.posixFadviseIfPossible(name, file, from, length, advice);
+        if (advice == NativeIO.POSIX.POSIX_FADV_WILLNEED) {
+          ranges.add(name.replaceAll(".*_m_0*([0-9]+)_0/file.out", "$1") + " " + from + "-" + (from + length));
+        }
+      }
+    };
+  }
+
+  @Test
+  @Tag("libhadoop")
+  void mapOutputIsReadAheadOfTheReducerAndNotIfSwitchedOff() throws Exception {
+    Collection<String> ranges = new ConcurrentLinkedQueue<>();
+    CacheManipulator before = NativeIO.POSIX.getCacheManipulator();
+    NativeIO.POSIX.setCacheManipulator(recorder(ranges));
+    try {
+      node.write(0, 5, 16 * WINDOW, 0);
+      node.write(1, 7, 16 * WINDOW, 0);
+      try (InputStream in = ours(node.url(1, ShuffleNode.map(0), ShuffleNode.map(1))).getInputStream()) {
+        new DataInputStream(in).readFully(new byte[1000]); // the header, and of the first map's part
+        String next = "1 7-" + (7 + 4 * WINDOW);
+        for (int i = 0; i < 1000 && !(ranges.contains(next) && ranges.size() > 1); i++) {
+          TimeUnit.MILLISECONDS.sleep(20);
+        }
+        assertThat(ranges).as("the next map's, before it was asked for").contains(next);
+        assertThat(ranges).as("this map's, behind what was asked for").anyMatch(range -> range.startsWith("0 "));
+      }
+      awaitNoSessions();
+      node.close();
+      node = new ShuffleNode(new RdmaShuffleHandler(), node, 0, ShuffleHandler.SHUFFLE_READAHEAD_BYTES + "=0");
+      ranges.clear();
+      assertThat(readAll(ours(node.url(1, ShuffleNode.map(0), ShuffleNode.map(1)))).length).isGreaterThan(32 * WINDOW);
+      assertThat(ranges).isEmpty();
+    } finally {
+      NativeIO.POSIX.setCacheManipulator(before);
+    }
   }
 
   private static long count(String what) {

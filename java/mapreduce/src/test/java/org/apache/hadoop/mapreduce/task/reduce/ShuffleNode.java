@@ -7,6 +7,7 @@ import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Random;
+import java.util.stream.Stream;
 import javax.crypto.SecretKey;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.io.Text;
@@ -39,8 +40,9 @@ final class ShuffleNode implements Closeable {
   }
 
   /** One in place of another, which was closed: on its port, with its job and its outputs. */
-  ShuffleNode(ShuffleHandler handler, ShuffleNode before, int port) throws IOException {
-    this(handler, before.local, before.token, ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY + "=" + port);
+  ShuffleNode(ShuffleHandler handler, ShuffleNode before, int port, String... settings) throws IOException {
+    this(handler, before.local, before.token, Stream.concat(
+        Stream.of(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY + "=" + port), Stream.of(settings)).toArray(String[]::new));
   }
 
   private ShuffleNode(ShuffleHandler handler, Path local, Token<JobTokenIdentifier> token, String... settings)
