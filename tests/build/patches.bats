@@ -128,18 +128,6 @@ changed() { cat "$@" | grep -cE '^[-+]([^-+]|$)'; }
     done
 }
 
-@test "a stale module is rebuilt alone" {
-    unset PATCHES_SUMS
-    cd "$ROOT"
-    ci/patches >/dev/null
-    module=hadoop-mapreduce-client-shuffle
-    echo changed >"build/patches/$module/stamp"
-    run -0 ci/patches
-    [[ $output == *"rebuilding: $module"* && $output == *"1 of "* ]]
-    run -0 ci/patches
-    [[ $output == *"up to date"* ]]
-}
-
 @test "an incompatible change of the API stops the build" {
     cp -r "$ROOT"/{ci,dist,java,patches,bigtop.bom,pom.xml} .
     mkdir build && cp -r "$ROOT"/build/{prepare.env,bom.env} build/ && touch build/bom.env

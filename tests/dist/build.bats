@@ -32,6 +32,17 @@ setup_file() { find_built_tree; }
     diff -r --no-dereference "$TREE" "$BATS_TEST_TMPDIR/out/$(basename "$TREE")"
 }
 
+@test "a stale module is rebuilt alone" {
+    cd "$ROOT"
+    ci/patches >/dev/null
+    module=hadoop-mapreduce-client-shuffle
+    echo changed >"build/patches/$module/stamp"
+    run -0 ci/patches
+    [[ $output == *"rebuilding: $module"* && $output == *"1 of "* ]]
+    run -0 ci/patches
+    [[ $output == *"up to date"* ]]
+}
+
 @test "an interrupted build leaves the old tree, and the next one recovers" {
     local before work=$ROOT/build/dist/.work
     before=$(sha256sum "$TREE.tar.gz")
