@@ -146,11 +146,13 @@ static void ask(int fd, int report)
     _exit(write(report, moved, sizeof(moved)) == sizeof(moved) ? 0 : 5);
 }
 
-static pid_t start(become_fn become, int fd, int report)
+/* @param other the other end, which would never hang up if it were open here, too */
+static pid_t start(become_fn become, int fd, int other, int report)
 {
     pid_t pid = fork();
     if (pid != 0)
         return pid;
+    close(other);
     if (become())
         _exit(errno == EPERM || errno == ENOSPC || errno == EINVAL ? REFUSED : 2);
     if (report >= 0)
@@ -173,7 +175,7 @@ static bool shares(become_fn client, become_fn server)
     uint64_t moved[2] = {0, 0};
     test_sockets(fds);
     assert_int_equal(pipe(report), 0);
-    pid_t asks = start(client, fds[0], report[1]), serves = start(server, fds[1], -1);
+    pid_t asks = start(client, fds[0], fds[1], report[1]), serves = start(server, fds[1], fds[0], -1);
     close(fds[0]);
     close(fds[1]);
     close(report[1]);
