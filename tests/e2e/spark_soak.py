@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Kills and suspends Spark's executors, and drops their links, during shuffles whose every byte is compared; looks for
-data that is wrong or missing, and for jobs that hang.
+"""Kills and suspends Spark's executors, leaves them little memory, and drops their links, during shuffles whose every
+byte is compared; looks for data that is wrong or missing, and for jobs that hang.
 
-    spark_soak.py --tree TREE [--megabytes N] [--kills N] [--stops N] [--drop-rate RATE] [--seed N]
+    spark_soak.py --tree TREE [--megabytes N] [--kills N] [--stops N] [--no-pressure] [--drop-rate RATE] [--seed N]
 
 The cluster is a standalone one of this host; executors are real processes that die by SIGKILL or stand still by SIGSTOP.
 Spark runs a stage again whose blocks are gone, and gives a job up that loses them four times in a row; then the round is
@@ -115,6 +115,15 @@ class Cluster:
                 found.append((folder, int(process[6:])))
         return [pid for _, pid in sorted(found)]
 
+    def sums(self, pair):
+        """Both numbers of an expression, each summed over the lines that executors of all applications have logged."""
+        first = second = 0
+        for log in glob.glob(self.folder + "/work*/app-*/*/blocks.log"):
+            with open(log, errors="replace") as file:
+                for found in re.finditer(pair, file.read()):
+                    first, second = first + int(found.group(1)), second + int(found.group(2))
+        return first, second
+
     def close(self):
         for pid in self.executors():
             send(pid, signal.SIGCONT)
@@ -225,14 +234,7 @@ class Job:
 
     def failures(self):
         """Requests over the engine that executors saw fail, by what they logged as they ended."""
-        failures = requests = 0
-        for log in glob.glob(self.cluster.folder + "/work*/app-*/*/blocks.log"):
-            with open(log, errors="replace") as file:
-                for line in file:
-                    count = re.search(r"\((\d+) requests, (\d+) failures\)", line)
-                    if count:
-                        requests, failures = requests + int(count.group(1)), failures + int(count.group(2))
-        return requests, failures
+        return self.cluster.sums(r"\((\d+) requests, (\d+) failures\)")
 
     def refetched(self):
         """Stages that Spark ran again because blocks could not be fetched."""
@@ -268,20 +270,31 @@ def strike(job, fault, rng):
     return True
 
 
-def kills(options, cluster, rng, rounds, pairs):
+def struck(job, faults, rng, rounds):
     """Executors die and stand still while they shuffle."""
-    job = Job(cluster, "kills", pairs, {})
-    for number, fault in enumerate([None] + plan(options, rng) + [None] * rounds):
+    for number, fault in enumerate([None] + faults + [None] * rounds):
         if number > rounds and fault is None:
             break
         job.begin()
         if fault is not None:
             time.sleep(rng.uniform(0, job.seconds * 0.9))
             while not strike(job, fault, rng):
-                job.watch(cluster.executors)
+                job.watch(job.cluster.executors)
         job.finish()
     job.end()
-    return report(job, "%d kills, %d stops" % (options.kills, options.stops))
+    killed = faults.count("kill")
+    return report(job, "%d kills, %d stops" % (killed, len(faults) - killed))
+
+
+def pressed(cluster, faults, rng, rounds, pairs):
+    """The same with so little memory for map output that some of it goes to files, at other times in each run."""
+    share = "%.2f" % rng.uniform(0.05, 0.3)
+    print("pressure: %s of 48 MB for map output" % share, flush=True)
+    settings = {"spark.shuffle.rdma.memory.limit": "48m", "spark.shuffle.rdma.memory.fraction": share}
+    moved = struck(Job(cluster, "pressure", pairs, settings), faults, rng, rounds)
+    if not cluster.sums(r"map output: (\d+) bytes in memory, (\d+) in files")[1]:
+        raise Failed("no map output went to files: there was no pressure")
+    return moved
 
 
 def links(options, cluster, seed, rounds, pairs):
@@ -317,6 +330,7 @@ def main():
     parser.add_argument("--kills", type=int, default=25)
     parser.add_argument("--stops", type=int, default=15)
     parser.add_argument("--no-long-stop", dest="long_stop", action="store_false", help="none beyond Spark's timeout")
+    parser.add_argument("--no-pressure", dest="pressure", action="store_false", help="always memory for map output")
     parser.add_argument("--drop-rate", type=float, default=0.002, help="of dropped links (default 0.002)")
     parser.add_argument("--seed", type=int, default=None)
     parser.add_argument("--folder", help="where everything goes; it stays (default: a temporary one, removed if all is well)")
@@ -328,8 +342,14 @@ def main():
         cluster = Cluster(options, folder)
         try:
             pairs = max(1, (options.round << 20) // (PARTITIONS * VALUE))
-            rounds = max(1, -(-options.megabytes // (2 * options.round)))
-            moved = kills(options, cluster, random.Random(seed), rounds, pairs)
+            parts = 3 if options.pressure else 2
+            rounds = max(1, -(-options.megabytes // (parts * options.round)))
+            rng = random.Random(seed)
+            faults = plan(options, rng)
+            later = len(faults) // 2 if options.pressure else 0
+            moved = struck(Job(cluster, "kills", pairs, {}), faults[later:], rng, rounds)
+            if options.pressure:
+                moved += pressed(cluster, faults[:later], rng, rounds, pairs)
             moved += links(options, cluster, seed, rounds, pairs)
             print("%d MB moved, every byte compared" % (moved >> 20))
         finally:
