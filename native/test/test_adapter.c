@@ -53,7 +53,13 @@ static struct {
     unsigned asked_for_pairs;
     uint16_t partitions[PARTITIONS];
     unsigned partition_index; /* of the last queue pair */
+    bool ethernet;            /* RoCE: with a table of GIDs, of which only `gid_at` is in use */
+    int gid_at;
+    unsigned asked_for_gids;
+    int refuses; /* what connecting a queue pair ends with */
 } adapter;
+
+enum { GIDS = 300 };
 
 static struct ibv_comp_channel *create_channel(struct ibv_context *context)
 {
@@ -163,6 +169,8 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr
 static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
     (void)qp;
+    if (adapter.refuses && mask & IBV_QP_PATH_MTU)
+        return adapter.refuses;
     if (mask & IBV_QP_PATH_MTU)
         adapter.mtu = attr->path_mtu;
     if (mask & IBV_QP_PKEY_INDEX)
@@ -197,7 +205,8 @@ static int query_port(struct ibv_context *context, uint8_t port, struct ibv_port
             usleep(1000);
     }
     attr->state = IBV_PORT_ACTIVE;
-    attr->link_layer = IBV_LINK_LAYER_INFINIBAND;
+    attr->link_layer = adapter.ethernet ? IBV_LINK_LAYER_ETHERNET : IBV_LINK_LAYER_INFINIBAND;
+    attr->gid_tbl_len = GIDS;
     attr->active_mtu = IBV_MTU_2048;
     attr->lid = 3;
     attr->pkey_tbl_len = PARTITIONS;
@@ -213,8 +222,9 @@ static int query_pkey(struct ibv_context *context, uint8_t port, int index, __be
 
 static int query_gid(struct ibv_context *context, uint8_t port, int index, union ibv_gid *gid)
 {
-    (void)context, (void)port, (void)index;
-    memset(gid, 1, sizeof(*gid));
+    (void)context, (void)port;
+    adapter.asked_for_gids++;
+    memset(gid, adapter.ethernet && index != adapter.gid_at ? 0 : 1, sizeof(*gid));
     return 0;
 }
 
@@ -462,6 +472,61 @@ static void links_share_the_completion_vectors(void **state)
     finish();
 }
 
+/* ---- GIDs ---- */
+
+static void expect_gid(int index, unsigned least, unsigned most)
+{
+    adapter.asked_for_gids = 0;
+    struct hd_ep *ep = endpoint();
+    assert_int_equal(of(ep)->port.gid_index, index);
+    assert_in_range(adapter.asked_for_gids, least, most);
+    ep->ops->destroy(ep);
+}
+
+static void tell(enum ibv_event_type type)
+{
+    struct ibv_async_event event = {.event_type = type, .element.port_num = 1};
+    hd_verbs_take_event(&world.verbs, &event);
+}
+
+/* Links ask the device for its GIDs only if these may have changed since. */
+static void gids_are_looked_up_after_an_event_only(void **state)
+{
+    (void)state;
+    begin();
+    adapter.ethernet = true;
+    adapter.gid_at = 7;
+    expect_gid(7, GIDS, GIDS);
+    expect_gid(7, 0, 0);
+    adapter.gid_at = 9; /* nobody was told yet */
+    expect_gid(7, 0, 0);
+    tell(IBV_EVENT_GID_CHANGE);
+    expect_gid(9, GIDS, GIDS);
+    expect_gid(9, 0, 0);
+    tell(IBV_EVENT_PORT_ERR);
+    expect_gid(9, GIDS, GIDS);
+    tell(IBV_EVENT_PKEY_CHANGE);
+    expect_gid(9, GIDS, GIDS);
+    finish();
+}
+
+static void gids_are_looked_up_after_a_set_up_that_failed(void **state)
+{
+    (void)state;
+    struct verbs_address peer = {
+        .version = 2, .network = VERBS_ROCE_V1, .mtu = IBV_MTU_4096, .responder = 4, .qp = 7, .psn = 1};
+    begin();
+    adapter.ethernet = true;
+    expect_gid(0, GIDS, GIDS);
+    struct hd_ep *ep = endpoint();
+    adapter.refuses = ENETUNREACH;
+    assert_int_equal(ep->ops->answer(ep, (const uint8_t *)&peer, sizeof(peer), HD_FOREVER), -ENETUNREACH);
+    adapter.refuses = 0;
+    ep->ops->destroy(ep);
+    expect_gid(0, GIDS, GIDS);
+    finish();
+}
+
 /* ---- partitions ---- */
 
 static void put_into_partitions(const uint16_t keys[PARTITIONS])
@@ -514,6 +579,7 @@ static const char *obstacle_between(uint16_t mine, uint16_t peers)
     assert_ok(hd_verbs_look_at_port(&world.verbs, &port));
     size_t length = hd_verbs_describe(&world.device, blob);
     adapter.partitions[0] = mine;
+    hd_verbs_port_changed(&world.verbs);
     assert_ok(hd_verbs_look_at_port(&world.verbs, &port));
     const char *why = hd_verbs_reachable(&world.device, blob, length);
     finish();
@@ -654,6 +720,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_set_up_does_not_see_what_another_one_asks),
         cmocka_unit_test(links_share_the_completion_vectors),
         cmocka_unit_test(as_much_is_inline_as_the_device_takes),
+        cmocka_unit_test(gids_are_looked_up_after_an_event_only),
+        cmocka_unit_test(gids_are_looked_up_after_a_set_up_that_failed),
         cmocka_unit_test(a_port_is_used_in_its_partition),
         cmocka_unit_test(ports_of_two_partitions_do_not_meet),
         cmocka_unit_test(a_link_borrows_a_wide_ring_and_gives_it_back),

@@ -339,8 +339,10 @@ static int connect_queue_pair(struct verbs_ep *ep)
                      IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN | IBV_QP_RQ_PSN |
                          IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER,
                      "ready to receive");
-    if (err)
+    if (err) { /* the GID may be gone, and its event on the way */
+        hd_verbs_port_changed(ep->dev);
         return err;
+    }
     ep->connected = true;
     ep->base.caps = (own_caps(ep) & ep->peer.caps & (HD_CAP_GET | HD_CAP_PUT)) | HD_CAP_ENDS;
     ep->reads_max = smaller(ep->reads_max, ep->peer.responder);

@@ -75,10 +75,10 @@ static bool is_mapped_v4(const struct verbs_gid *gid)
 static int worth(const struct verbs_gid *gid, bool v2)
 {
     bool link_local = gid->bytes[0] == 0xfe && (gid->bytes[1] & 0xc0) == 0x80;
-    if (is_zero(gid) || link_local)
-        return 0;
-    return (v2 ? 2 : 0) + (is_mapped_v4(gid) ? 2 : 1);
+    return link_local ? 0 : (v2 ? 2 : 0) + (is_mapped_v4(gid) ? 2 : 1);
 }
+
+#define BEST_GID 4 /* worth() of one that no other can beat */
 
 static int read_gid(struct verbs_device *dev, int index, struct verbs_gid *gid)
 {
@@ -95,12 +95,12 @@ static int choose_gid(struct verbs_device *dev, struct verbs_port *port)
     bool ib = port->attr.link_layer != IBV_LINK_LAYER_ETHERNET;
     int first = wanted >= 0 ? wanted : 0;
     int end = wanted >= 0 || ib ? first + 1 : port->attr.gid_tbl_len;
-    for (int i = first; i < end; i++) {
+    for (int i = first; i < end && best < BEST_GID; i++) {
         struct verbs_gid gid;
-        bool v2 = !ib && is_roce_v2(dev->name, dev->port, i);
-        if (read_gid(dev, i, &gid))
+        if (read_gid(dev, i, &gid) || is_zero(&gid)) /* of a thousand entries most are empty */
             continue;
-        int value = wanted >= 0 || ib ? !is_zero(&gid) : worth(&gid, v2);
+        bool v2 = !ib && is_roce_v2(dev->name, dev->port, i);
+        int value = wanted >= 0 || ib ? 1 : worth(&gid, v2);
         if (value <= best)
             continue;
         best = value;
@@ -173,8 +173,38 @@ static int choose_partition(struct verbs_device *dev, struct verbs_port *port)
                     HD_KEY_PREFIX "verbs.partition", dev->name, dev->port);
 }
 
+/* ---- the port ---- */
+
+/* What the last look found, unless an event has said since that it may have changed: a table of GIDs has up to
+ * thousands of entries, each of which takes system calls. */
+static bool recall_addresses(struct verbs_device *dev, struct verbs_port *port, unsigned changes)
+{
+    pthread_mutex_lock(&dev->lock);
+    struct verbs_port now = dev->now;
+    bool valid = now.network && dev->now_as_of == changes && now.attr.lid == port->attr.lid &&
+                 now.attr.link_layer == port->attr.link_layer && now.attr.gid_tbl_len == port->attr.gid_tbl_len;
+    pthread_mutex_unlock(&dev->lock);
+    if (valid) {
+        now.attr = port->attr;
+        *port = now;
+    }
+    return valid;
+}
+
+static int choose_addresses(struct verbs_device *dev, struct verbs_port *port)
+{
+    int err = choose_gid(dev, port);
+    return err ? err : choose_partition(dev, port);
+}
+
+void hd_verbs_port_changed(struct verbs_device *dev)
+{
+    atomic_fetch_add(&dev->changes, 1);
+}
+
 int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port)
 {
+    unsigned changes = atomic_load(&dev->changes); /* what changes from here on is looked up by the next one */
     *port = (struct verbs_port){0};
     int err = query_port(dev->api, dev->context, dev->port, &port->attr);
     if (err)
@@ -186,13 +216,12 @@ int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port)
     if (port->attr.link_layer != IBV_LINK_LAYER_ETHERNET && port->attr.lid == 0)
         return hd_error(-ENETDOWN, "port %u of verbs device %s has no address (LID); is a subnet manager running?",
                         dev->port, dev->name);
-    err = choose_gid(dev, port);
-    if (!err)
-        err = choose_partition(dev, port);
+    err = recall_addresses(dev, port, changes) ? 0 : choose_addresses(dev, port);
     if (err)
         return err;
     pthread_mutex_lock(&dev->lock);
     dev->now = *port;
+    dev->now_as_of = changes;
     pthread_mutex_unlock(&dev->lock);
     return 0;
 }
@@ -454,7 +483,7 @@ static void end_all(struct verbs_device *dev, enum ibv_event_type type)
 }
 
 /* The queue pair of an event cannot go before the event is acknowledged. */
-static void take_event(struct verbs_device *dev, const struct ibv_async_event *event)
+void hd_verbs_take_event(struct verbs_device *dev, const struct ibv_async_event *event)
 {
     switch (event->event_type) {
     case IBV_EVENT_QP_LAST_WQE_REACHED:
@@ -470,6 +499,7 @@ static void take_event(struct verbs_device *dev, const struct ibv_async_event *e
         end_endpoint(event->element.cq->cq_context, event->event_type);
         return;
     case IBV_EVENT_PORT_ERR:
+        hd_verbs_port_changed(dev);
         if (event->element.port_num == dev->port)
             end_all(dev, event->event_type);
         return;
@@ -477,7 +507,8 @@ static void take_event(struct verbs_device *dev, const struct ibv_async_event *e
     case IBV_EVENT_DEVICE_FATAL:
         end_all(dev, event->event_type);
         return;
-    default: /* changes of what new links will look up anyway */
+    default: /* GIDs, LID, partitions, a port that came back: new links look again */
+        hd_verbs_port_changed(dev);
         return;
     }
 }
@@ -491,7 +522,7 @@ static void *watch(void *arg)
             continue;
         struct ibv_async_event event;
         while (dev->api->get_async_event(dev->context, &event) == 0) {
-            take_event(dev, &event);
+            hd_verbs_take_event(dev, &event);
             dev->api->ack_async_event(&event);
         }
         if (errno == EAGAIN || errno == EINTR)

@@ -98,7 +98,9 @@ struct verbs_device {
     struct ibv_device_attr attr;
     size_t frame_max; /* of the receive buffers */
     pthread_mutex_t lock;
-    struct verbs_port now; /* as of the last hd_verbs_look_at_port() that found it usable; under `lock` */
+    struct verbs_port now;    /* as of the last hd_verbs_look_at_port() that found it usable; under `lock` */
+    unsigned now_as_of;       /* `changes` before that; under `lock` */
+    _Atomic unsigned changes; /* events so far that may have changed GIDs or partitions */
     struct hd_list eps;
     struct verbs_pool *pool;  /* for new endpoints */
     struct verbs_ring *rings; /* wide ones that nobody has; these three under `lock` */
@@ -122,8 +124,12 @@ size_t hd_verbs_describe(struct hd_device *device, uint8_t *blob);
 const char *hd_verbs_reachable(struct hd_device *device, const uint8_t *blob, size_t length);
 const char *hd_verbs_hardware(struct hd_device *device);
 
-/* Asks the device again for its port's state and GID, which may have changed. Without the device's lock. */
+/* Asks the device for its port's state, and for GID and partition if they may have changed since they were looked up.
+ * Without the device's lock. */
 int hd_verbs_look_at_port(struct verbs_device *dev, struct verbs_port *port);
+/* The next look does not trust what the last one found. */
+void hd_verbs_port_changed(struct verbs_device *dev);
+void hd_verbs_take_event(struct verbs_device *dev, const struct ibv_async_event *event);
 
 /* Registers memory. @return NULL with hd_last_error() set. */
 struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access);
