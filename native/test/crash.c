@@ -38,13 +38,19 @@ void crash_watch(void)
         signal(crashes[i], say_where);
 }
 
-/* In the place of each test: cmocka sets its own handlers just before. */
+#define LONG ((int64_t)3000000000)
+
+/* In the place of each test: cmocka sets its own handlers just before. Says what takes long. */
 static void run_one(void **state)
 {
     const struct CMUnitTest *test = *state;
     void *none = NULL;
+    int64_t start = hd_now();
     crash_watch();
     test->test_func(&none);
+    int64_t time = hd_now() - start;
+    if (time >= LONG)
+        printf("time: test=%s ms=%lld\n", test->name, (long long)(time / 1000000));
 }
 
 int crash_run(const char *name, const struct CMUnitTest *tests, size_t count)

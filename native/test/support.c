@@ -305,6 +305,12 @@ int test_rounds(int rounds)
     return divisor > 1 ? (rounds + divisor - 1) / divisor : rounds;
 }
 
+int test_rounds_least(int rounds, int least)
+{
+    int fewer = test_rounds(rounds);
+    return fewer > least ? fewer : least;
+}
+
 void await_counter(hd_engine *engine, const char *name, uint64_t value)
 {
     struct timespec pause = {.tv_nsec = 2000000};

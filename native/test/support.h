@@ -103,6 +103,8 @@ unsigned from_environment(const char *name, unsigned fallback);
 
 /* `rounds`, or fewer where everything is slow: HOWDAH_TEST_DIVISOR divides it. */
 int test_rounds(int rounds);
+/* The same, but not fewer than `least`. */
+int test_rounds_least(int rounds, int least);
 
 /* Waits until a counter has the value; fails if that takes too long. */
 void await_counter(hd_engine *engine, const char *name, uint64_t value);

@@ -163,7 +163,7 @@ static void bury(hd_engine *engine, hd_queue *queue, hd_link *link, pid_t pid, i
 static void a_killed_sender_ends_the_stream(void **state)
 {
     (void)state;
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0, rounds = test_rounds_least(8, 2); round < rounds; round++) {
         int fds[2];
         hd_queue *queue;
         hd_link *link;
@@ -187,7 +187,7 @@ static void a_killed_sender_ends_the_stream(void **state)
 static void a_killed_server_ends_every_fetch(void **state)
 {
     (void)state;
-    for (int round = 0; round < 8; round++) {
+    for (int round = 0, rounds = test_rounds_least(8, 2); round < rounds; round++) {
         int fds[2], started = 0, failed = 0;
         hd_queue *queue;
         hd_link *link;

@@ -394,7 +394,7 @@ static void *send_large(void *arg)
 static void a_refused_announcement_ends_with_its_link(void **state)
 {
     (void)state;
-    for (int round = 0; round < 10; round++) {
+    for (int round = 0, rounds = test_rounds_least(10, 3); round < rounds; round++) {
         struct pair pair;
         hd_stream *client, *server;
         pthread_t thread;
