@@ -108,6 +108,26 @@ class Perf(unittest.TestCase):
             self.assertLessEqual(rows[0]["ours"], rows[0]["ours_p90"])
             self.assertLessEqual(rows[0]["ours_p99"], rows[0]["ours_most"])
 
+    def test_streams_and_threads(self):
+        port = self.listening()
+        sizes = ["--latency", "64", "--bandwidth", "64k", "--pull", "64k", "--rounds", "1", "--iterations", "50"]
+        for options, streams, threads in (
+                ([], 1, 1), (["--streams", "5"], 5, 1), (["--threads", "3"], 3, 3),
+                (["--streams", "7", "--threads", "3"], 7, 3)):
+            for where in [], ["--connect", f"localhost:{port}"]:
+                out, _ = run("hd-perf", "--json", "--engine-only", "--transport", "shm", *sizes, *options, *where)
+                rows = json.loads(out)
+                self.assertEqual([row["measure"] for row in rows], ["latency", "bandwidth", "pull"])
+                for row in rows:
+                    self.assertEqual((row["streams"], row["threads"]), (streams, threads))
+                    self.assertGreater(row["ours"], 0)
+        out, _ = run("hd-perf", "--transport", "shm", "--rounds", "1", "--iterations", "64", "--latency", "64",
+                     "--streams", "64")
+        self.assertRegex(out, r"\A64x1 latency ")
+        for bad in (["--streams", "65"], ["--threads", "0"], ["--threads", "x"]):
+            self.assertIn("cannot take", run("hd-perf", *bad, status=2)[1])
+        self.assertIn("4 threads have nothing to do", run("hd-perf", "--threads", "4", "--streams", "2", status=2)[1])
+
     def test_says_why_there_is_no_server(self):
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))

@@ -16,6 +16,7 @@ struct order { /* client to server, in front of each measurement */
     uint32_t count;
     uint64_t size;
     uint32_t which, protocol; /* enum hd_protocol */
+    uint32_t streams, threads;
 };
 
 _Noreturn void perf_die(const char *what)
@@ -67,6 +68,26 @@ char *tcp_memory(void)
     return memset(memory, 1, PERF_LARGEST);
 }
 
+/* The client's, one after the other; the server takes them when it is told of them. */
+static void ends_open(struct ends *e)
+{
+    struct hd_stream_params params = {.size = sizeof(params), .protocol = e->protocol};
+    for (uint32_t i = 0; i < e->stream_count; i++) {
+        must(hd_stream_open(e->link, "perf", &params, &e->streams[i]));
+        must(hd_send(e->streams[i], "hello", 5, PERF_WAIT));
+    }
+}
+
+static void ends_take(struct ends *e, uint32_t count)
+{
+    struct hd_event event;
+    for (; e->stream_count < count; e->stream_count++) {
+        must(hd_queue_wait(e->queue, &event, 1, PERF_WAIT));
+        e->streams[e->stream_count] = event.stream;
+        take_message(event.stream, 5);
+    }
+}
+
 void ends_begin(struct ends *e, int guard, const char *server)
 {
     struct hd_connect_result result = {.size = sizeof(result)};
@@ -84,49 +105,53 @@ void ends_begin(struct ends *e, int guard, const char *server)
         exit(1);
     }
     e->link = result.link;
-    if (server) {
-        struct hd_stream_params stream = {.size = sizeof(stream), .protocol = e->protocol};
-        must(hd_stream_open(e->link, "perf", &stream, &e->stream));
-        must(hd_send(e->stream, "hello", 5, PERF_WAIT));
-        return;
-    }
-    struct hd_event event;
-    must(hd_queue_wait(e->queue, &event, 1, PERF_WAIT));
-    e->stream = event.stream;
-    take_message(e, 5);
+    if (server)
+        ends_open(e);
+    else
+        ends_take(e, 1);
+}
+
+static void ends_close(struct ends *e)
+{
+    for (uint32_t i = 0; i < e->stream_count; i++)
+        hd_stream_close(e->streams[i]);
+    e->stream_count = 0;
 }
 
 /* The streams first: a link that ends without one is not lost. */
 void ends_quit(struct ends *variants, uint32_t count)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        hd_stream_close(variants[i].stream);
-        variants[i].stream = NULL;
-    }
+    for (uint32_t i = 0; i < count; i++)
+        ends_close(&variants[i]);
     ends_tell(variants, QUIT, 0, 0);
 }
 
 void ends_finish(struct ends *e)
 {
-    if (e->stream)
-        hd_stream_close(e->stream);
+    ends_close(e);
     hd_link_put(e->link);
     hd_queue_destroy(e->queue);
     hd_engine_destroy(e->engine);
     hd_conf_destroy(e->conf);
 }
 
-void take_message(struct ends *e, size_t size)
+void take_message(hd_stream *stream, size_t size)
 {
     hd_buf *msg;
-    if (hd_recv(e->stream, &msg, PERF_WAIT) != 0 || hd_buf_length(msg) != size)
+    if (hd_recv(stream, &msg, PERF_WAIT) != 0 || hd_buf_length(msg) != size)
         perf_die("receiving");
     hd_buf_unref(msg);
 }
 
 void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size)
 {
-    struct order order = {.kind = kind, .count = count, .size = size, .which = e->which, .protocol = e->protocol};
+    struct order order = {.kind = kind,
+                          .count = count,
+                          .size = size,
+                          .which = e->which,
+                          .protocol = e->protocol,
+                          .streams = e->stream_count,
+                          .threads = e->threads};
     tcp_all(e->tcp, &order, sizeof(order), true);
     if (kind != QUIT)
         ends_told(e); /* the server is ready */
@@ -150,19 +175,56 @@ static void serve_pulls(struct ends *e, hd_buf *const bufs[PERF_BUFFERS], const 
     }
 }
 
-static void serve_messages(struct ends *e, hd_buf *answer, const struct order *order)
+static void serve_streams(struct worker *w)
 {
-    bool engine = order->kind == PING_ENGINE || order->kind == STREAM_ENGINE;
+    struct ends *e = w->e;
+    workers_ready(w);
+    for (uint32_t i = 0; i < w->count; i++)
+        for (uint32_t s = w->first; s < e->stream_count; s += e->threads) {
+            take_message(e->streams[s], w->size);
+            if (w->ping)
+                must(hd_send_buf(e->streams[s], w->buf, 0, w->size, PERF_WAIT));
+        }
+}
+
+static void serve_tcp(const struct ends *e, const struct order *order)
+{
     for (uint32_t i = 0; i < order->count; i++) {
-        if (engine)
-            take_message(e, order->size);
-        else
-            tcp_all(e->tcp, e->memory, order->size, false);
-        if (order->kind == PING_ENGINE)
-            must(hd_send_buf(e->stream, answer, 0, order->size, PERF_WAIT));
-        else if (order->kind == PING_TCP)
+        tcp_all(e->tcp, e->memory, order->size, false);
+        if (order->kind == PING_TCP)
             tcp_all(e->tcp, e->memory, order->size, true);
     }
+}
+
+static void serve_order(struct ends *e, hd_buf *const bufs[PERF_BUFFERS], const struct order *order)
+{
+    struct worker worker = {
+        .count = order->count, .size = order->size, .ping = order->kind == PING_ENGINE, .buf = bufs[0]};
+    if (order->kind == PULL_ENGINE)
+        serve_pulls(e, bufs, order);
+    else if (order->kind == PING_ENGINE || order->kind == STREAM_ENGINE)
+        workers_run(e, &worker, serve_streams);
+    else
+        serve_tcp(e, order);
+}
+
+/* What the client has said of its streams. */
+static void serve_as_told(struct ends *e, const struct order *order)
+{
+    ends_take(e, order->streams);
+    e->threads = order->threads;
+    if (order->protocol == e->protocol)
+        return;
+    e->protocol = (enum hd_protocol)order->protocol;
+    struct hd_stream_params params = {.size = sizeof(params), .protocol = e->protocol};
+    for (uint32_t i = 0; i < e->stream_count; i++)
+        must(hd_stream_configure(e->streams[i], &params));
+}
+
+static bool order_is_sane(const struct order *order, uint32_t variants)
+{
+    return order->kind < QUIT && order->which < variants && order->size <= PERF_LARGEST && order->threads > 0 &&
+           order->threads <= order->streams && order->streams <= PERF_STREAMS;
 }
 
 void ends_serve(struct ends *variants, uint32_t count)
@@ -170,14 +232,10 @@ void ends_serve(struct ends *variants, uint32_t count)
     struct order order;
     for (;;) {
         tcp_all(variants->tcp, &order, sizeof(order), false);
-        if (order.kind >= QUIT || order.which >= count || order.size > PERF_LARGEST)
+        if (!order_is_sane(&order, count))
             return;
         struct ends *e = &variants[order.which];
-        if (order.protocol != e->protocol) {
-            e->protocol = (enum hd_protocol)order.protocol;
-            struct hd_stream_params params = {.size = sizeof(params), .protocol = e->protocol};
-            must(hd_stream_configure(e->stream, &params));
-        }
+        serve_as_told(e, &order);
         hd_buf *bufs[PERF_BUFFERS] = {NULL};
         int needed = order.kind == PULL_ENGINE ? PERF_BUFFERS : order.kind == PING_ENGINE;
         for (int i = 0; i < needed; i++) {
@@ -185,10 +243,7 @@ void ends_serve(struct ends *variants, uint32_t count)
             memset(hd_buf_data(bufs[i]), i, order.size);
         }
         tcp_all(e->tcp, &order, 1, true);
-        if (order.kind == PULL_ENGINE)
-            serve_pulls(e, bufs, &order);
-        else
-            serve_messages(e, bufs[0], &order);
+        serve_order(e, bufs, &order);
         for (int i = 0; i < PERF_BUFFERS; i++)
             hd_buf_unref(bufs[i]);
         tcp_all(e->tcp, &order, 1, true); /* all of it is here */

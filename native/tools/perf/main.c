@@ -19,7 +19,7 @@
 
 static const char usage[] =
     "usage: hd-perf [--latency SIZES] [--bandwidth SIZES] [--pull SIZES] [--rounds N] [--iterations N]\n"
-    "               [--protocol NAME] [--transport NAME] [--engine-only] [--json]\n"
+    "               [--streams N] [--threads N] [--protocol NAME] [--transport NAME] [--engine-only] [--json]\n"
     "               [--variant NAME:KEY=VALUE,...]... | [--connect HOST:PORT]\n"
     "       hd-perf --listen PORT\n"
     "  --latency SIZES    messages to and fro, one at a time; SIZES as 1,64,4k,1m\n"
@@ -28,6 +28,9 @@ static const char usage[] =
     "                     (default: all three, at sizes of its choice)\n"
     "  --rounds N         1 to 99 (5)\n"
     "  --iterations N     operations a round, in place of a number that depends on the size\n"
+    "  --streams N        streams of one link that share the operations, up to 64 (as many as threads)\n"
+    "  --threads N        threads at each end that share the streams (1); each fetches 8 blocks at a time\n"
+    "                     with several of either only the engine is measured\n"
     "  --variant NAME:KEY=VALUE,...\n"
     "                     latencies of the engine configured so, in the same two processes and in turn with the "
     "others;\n"
@@ -48,7 +51,7 @@ struct sizes {
 struct plan {
     struct sizes latency, bandwidth, pull;
     int rounds;
-    uint32_t iterations;
+    uint32_t iterations, streams, threads;
     bool json, engine_only;
     enum hd_protocol protocol;
     const char *transport, *connect, *listen; /* NULL: not given */
@@ -116,6 +119,8 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
     if (!plan->json) {
         if (variant)
             printf("%-12s ", variant);
+        if (e->stream_count > 1)
+            printf("%ux%u ", e->stream_count, e->threads);
         printf("%-10s %9zu B  %10.2f %-4s  (%.2f .. %.2f)", measure, size, mine, unit, a[0], a[rounds - 1]);
         if (lower)
             print_tail(plan, ours);
@@ -129,7 +134,7 @@ static void print_row(const struct plan *plan, const char *measure, size_t size,
            more ? ",\n" : "", measure, size, size, unit, lower ? "lower" : "higher", rounds, mine, a[0], a[rounds - 1]);
     if (lower)
         print_tail(plan, ours);
-    printf(", \"transport\": \"%s\"", transport);
+    printf(", \"transport\": \"%s\", \"streams\": %u, \"threads\": %u", transport, e->stream_count, e->threads);
     if (variant)
         printf(", \"variant\": \"%s\"", variant);
     if (reference->name)
@@ -256,6 +261,25 @@ static bool parse_variant(char *text, struct plan *plan)
     return e->conf != NULL;
 }
 
+/* The streams and threads of each variant's ends. */
+static bool complete_ends(struct plan *plan)
+{
+    if (!plan->streams)
+        plan->streams = plan->threads;
+    if (plan->threads > plan->streams) {
+        fprintf(stderr, "hd-perf: %u threads have nothing to do with %u streams\n%s", plan->threads, plan->streams,
+                usage);
+        return false;
+    }
+    plan->engine_only |= plan->streams > 1;
+    for (uint32_t v = 0; v < plan->variant_count; v++) {
+        plan->variants[v].protocol = plan->protocol;
+        plan->variants[v].stream_count = plan->streams;
+        plan->variants[v].threads = plan->threads;
+    }
+    return true;
+}
+
 /* What is measured if nothing is named; of variants only latencies are. */
 static bool complete(struct plan *plan)
 {
@@ -282,9 +306,7 @@ static bool complete(struct plan *plan)
         if (plan->transport && !e->conf)
             return false;
     }
-    for (uint32_t v = 0; v < plan->variant_count; v++)
-        plan->variants[v].protocol = plan->protocol;
-    return true;
+    return complete_ends(plan);
 }
 
 static bool parse_protocol(const char *text, struct plan *plan)
@@ -337,6 +359,10 @@ static bool parse(int argc, char **argv, struct plan *plan)
             plan->rounds = (int)number;
         else if (strcmp(option, "--iterations") == 0 && (ok = parse_number(value, UINT32_MAX, &number)))
             plan->iterations = (uint32_t)number;
+        else if (strcmp(option, "--streams") == 0 && (ok = parse_number(value, PERF_STREAMS, &number)))
+            plan->streams = (uint32_t)number;
+        else if (strcmp(option, "--threads") == 0 && (ok = parse_number(value, PERF_STREAMS, &number)))
+            plan->threads = (uint32_t)number;
         if (!ok) {
             fprintf(stderr, "hd-perf: cannot take '%s %s' (sizes: 1 to %zum)\n%s", option, value, PERF_LARGEST >> 20,
                     usage);
@@ -383,8 +409,10 @@ static int measure_local(struct plan *plan)
         e->tcp = tcp[server];
         e->which = v;
         e->memory = memory;
-        if (server)
-            e->protocol = HD_PROTOCOL_DEFAULT; /* until it is told */
+        if (server) { /* the rest it is told */
+            e->protocol = HD_PROTOCOL_DEFAULT;
+            e->stream_count = 0;
+        }
         close(guards[v][!server]);
         ends_begin(e, guards[v][server], server ? NULL : "127.0.0.1:0");
     }
@@ -402,7 +430,7 @@ static int measure_local(struct plan *plan)
 
 int main(int argc, char **argv)
 {
-    struct plan plan = {.rounds = 5};
+    struct plan plan = {.rounds = 5, .threads = 1};
     if (argc == 2 && strcmp(argv[1], "--help") == 0)
         return fputs(usage, stdout) < 0;
     if (!parse(argc, argv, &plan)) {

@@ -7,6 +7,7 @@
  * connection (`ends.tcp`), which is also what TCP is measured with.
  */
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #define PERF_BUFFERS  8 /* what bandwidth is measured with: so many messages or blocks, in turn */
 #define PERF_SIZES    24
 #define PERF_VARIANTS 8
+#define PERF_STREAMS  64
 
 /* One end of a link, by an engine of its own. */
 struct ends {
@@ -26,7 +28,8 @@ struct ends {
     const char *name; /* the variant's, or NULL */
     hd_conf *conf;    /* the variant's, or NULL: the environment's */
     hd_engine *engine;
-    hd_stream *stream;
+    hd_stream *streams[PERF_STREAMS];
+    uint32_t stream_count, threads; /* threads that share the streams, not more than these; at both ends as many */
     hd_link *link;
     hd_queue *queue;
     char *memory;              /* PERF_LARGEST bytes for TCP, or NULL: TCP is not measured */
@@ -53,10 +56,32 @@ void ends_finish(struct ends *e);
 void ends_serve(struct ends *variants, uint32_t count);
 void ends_quit(struct ends *variants, uint32_t count); /* of the client: the server comes to its end */
 char *tcp_memory(void);
+/* `count`: on each stream; of fetches in all. */
 void ends_tell(struct ends *e, enum order_kind kind, uint32_t count, size_t size);
 void ends_told(struct ends *e); /* waits until the server has done it */
 void tcp_all(int fd, void *data, size_t length, bool out);
-void take_message(struct ends *e, size_t size);
+void take_message(hd_stream *stream, size_t size);
+
+/* workers.c: the threads of one end. */
+struct worker {
+    struct ends *e;
+    uint32_t first; /* its streams: this one and every e->threads-th behind it */
+    uint32_t count; /* operations, as ends_tell() */
+    size_t size;
+    bool ping;      /* the server's: it answers */
+    hd_buf *buf;    /* that it answers with */
+    double *trips;  /* the client's: what each round trip took */
+    uint32_t taken; /* of them, so far */
+    double start;   /* when it was ready */
+    pthread_barrier_t *all_ready;
+};
+
+/* Runs all workers at once and waits for them; one alone in this thread. @return when the last was ready */
+double workers_run(struct ends *e, const struct worker *like, void (*run)(struct worker *));
+/* Each calls this once, when it has what it needs: none goes on before all are here. */
+void workers_ready(struct worker *w);
+/* A worker's part of what all streams, or all threads, do `count` times. At least one. */
+uint32_t workers_share(uint32_t count, uint32_t parts);
 
 /* Microseconds one way. A busy machine spoils means first, so the median of single round trips is what is compared. */
 struct trips {

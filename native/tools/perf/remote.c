@@ -23,7 +23,7 @@
 #define GREETING_TIME 10 /* seconds for a client to say what it is */
 #define STRANGERS     16 /* connections of others that come between a client's two */
 
-static const char magic[8] = "HDPERF1";
+static const char magic[8] = "HDPERF2";
 
 struct hello {
     char magic[sizeof(magic)];
