@@ -193,6 +193,45 @@ with_job() {
     done
 }
 
+@test "a cluster is found ready over HTTP, without a JVM of a command for it" {
+    # What daemons of two nodes say; HOWDAH_HOME has no command that could be run.
+    local answers='http() { printf "%s\n" "$1 $2 $3" >>'"$ROOM"'/asked
+        case $3 in
+            *NameNodeInfo) printf "%s\n" "\"Safemode\" : \"\"," "\"LiveNodes\" : \"{\\\"n1:50010\\\":{\\\"infoAddr\\\":0},\\\"n2:50010\\\":{\\\"infoAddr\\\":0}}\"" ;;
+            *RMNMInfo) printf "%s\n" "\"LiveNodeManagers\" : \"[{\\\"HostName\\\":\\\"n1\\\",\\\"State\\\":\\\"RUNNING\\\",\\\"HealthReport\\\":\\\"\\\"},{\\\"HostName\\\":\\\"n2\\\",\\\"State\\\":\\\"$STATE\\\",\\\"HealthReport\\\":\\\"\\\"}]\"" ;;
+        esac; }
+        HOWDAH_HOME=/nonexistent NAMENODE=m:50070 RESOURCEMANAGER=m:8088 HOSTS=(n1 n2)'
+    STATE=RUNNING run -0 with_job "$answers WORKERS=2; hdfs_ready && tasks_ready && make_folders && echo ready"
+    [ "$output" = ready ]
+    grep -qx 'PUT m:50070 /webhdfs/v1/tmp?op=MKDIRS&permission=1777&user.name=.*' "$ROOM/asked"
+    STATE=UNHEALTHY run -1 with_job "$answers WORKERS=2; tasks_ready"
+    STATE=RUNNING run -1 with_job "$answers WORKERS=3; hdfs_ready"
+}
+
+@test "the NameNode is formatted while the other daemons start" {
+    local home=$ROOM/tree node stop
+    mkdir -p "$home/bin" "$home/share" "$ROOM"/{local,job/run,job/logs}
+    ln -s "$TREE/share/slurm-pbs" "$home/share/slurm-pbs"
+    # Formatting ends when all others are up, and the NameNode comes after it.
+    printf '#!/bin/bash\ncase "$*" in
+        *-format*) until [ -e %q/up-resourcemanager ] && [ -e %q/up-datanode ] && [ -e %q/up-nodemanager ]; do sleep 0.05; done; touch %q/formatted; exit ;;
+        *namenode) [ -e %q/formatted ] || exit 1 ;;
+    esac\ntouch %q/up-"$3"\nexec sleep 600\n' "$ROOM" "$ROOM" "$ROOM" "$ROOM" "$ROOM" "$ROOM" >"$home/bin/hdfs"
+    cp "$home/bin/hdfs" "$home/bin/yarn"
+    printf '#!/bin/bash\n' >"$home/bin/howdah"
+    chmod +x "$home"/bin/*
+    printf 'HOWDAH_HOME=%q JOB=%q RUN=7 LOCAL=%q NODES=1 ALL_WORK= MODE=plain MASTER=n1 RAM= SSD= HDD= SHARED_DATA= SHARED_LOCAL= TOPOLOGY=\nMEMORY=(4000) CORES=(1)\n' \
+        "$home" "$ROOM/job" "$ROOM/local" >"$ROOM/settings"
+    mkfifo "$ROOM/stop"
+    exec {stop}<>"$ROOM/stop"
+    bash "$home/share/slurm-pbs/node.sh" "$ROOM/settings" 0 <"$ROOM/stop" {stop}>&- >"$ROOM/out" 2>&1 3>&- &
+    node=$!
+    until [ -e "$ROOM/up-namenode" ]; do kill -0 "$node" || { cat "$ROOM/out"; return 1; }; sleep 0.05; done
+    exec {stop}>&-
+    wait "$node"
+    [ -z "$(ls -A "$ROOM/local")" ]
+}
+
 @test "what cannot be copied in or out is named before anything starts" {
     export SLURM_SUBMIT_DIR=$ROOM
     touch "$ROOM/there"

@@ -46,6 +46,8 @@ teardown() {
     [ -z "$REASON" ] || return 0
     on_node 2 umount -q "$ROOM/local" || true
     on_node 2 umount -q "$ROOM/lustre" || true
+    on_node 2 ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.2
+    on_node 2 ip addr del 10.77.0.102/24 dev eth0 2>/dev/null || true
     for i in 1 2 3; do
         cat "$ROOM/hosts" >"$ROOM/hosts-n$i"
         on_node "$i" umount -q "$ROOM/ram" || true
@@ -128,6 +130,24 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     [ "$(grep -c '^camel howdah camel$' "$ROOM"/jobs/name.*)" -eq 3 ]
     grep -qx 2 "$ROOM"/jobs/name.*
     grep -q '^howdah job: elsewhere ' "$ROOM"/jobs/name.*
+    nothing_left
+}
+
+@test "Slurm: a node whose connections come from an address without a name, and whose disk is nearly full" {
+    local free
+    [ -e /dev/loop-control ] || skip "this machine has no loop devices"
+    on_node 2 sh -c 'ip addr add 10.77.0.102/24 dev eth0 && ip route change 10.77.0.0/24 dev eth0 src 10.77.0.102'
+    [[ $(on_node 2 ip route get 10.77.0.1) == *'src 10.77.0.102 '* ]]
+    truncate -s 8G "$ROOM/disk.img"
+    mkfs.ext4 -q -m 0 "$ROOM/disk.img"
+    on_node 2 mount -o loop "$ROOM/disk.img" "$ROOM/local"
+    free=$(on_node 2 df -Pm "$ROOM/local" | awk 'NR == 2 { print $4 }')
+    on_node 2 fallocate -l $((free - 400))M "$ROOM/local/full"
+    run in_room sbatch --wait -N 2 -o other.%j "$TREE/share/slurm-pbs/howdah.sbatch" --all-work bash -c '. ./job.sh'
+    cat "$ROOM"/jobs/other.*
+    [ "$status" -eq 0 ]
+    words_counted 'Hostname: n1 Hostname: n2'
+    [ "$(on_node 2 ls -A "$ROOM/local" | xargs)" = 'full lost+found' ]
     nothing_left
 }
 
