@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit unit-slow e2e e2e-slow conformance conformance-slow
-.PHONY: bench-default bench-engine bench-hdfs bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo images test-packages test-images package-table option-table docs clean
+.PHONY: bench-default bench-engine bench-hdfs bench-job bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo images test-packages test-images package-table option-table docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ bench-engine: dist ## compare the engine with TCP, memcpy and perftest, build/be
 
 bench-hdfs: stock ## compare HDFS over the engine with stock Hadoop's, build/bench/hdfs.json
 	@ci/bench-hdfs
+
+bench-job: dist ## measure how long a job of Slurm takes until its command runs, build/bench/job.json
+	@ci/bench-job
 
 bench-mapreduce: stock ## compare MapReduce jobs with stock Hadoop's, by default and tuned, build/bench/mapreduce.json
 	@ci/bench-mapreduce
