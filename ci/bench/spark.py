@@ -1,7 +1,8 @@
 """Spark: the unpatched tree over loopback, ours over the engine, in turn within one run of `howdah bench spark`.
 
 First the shuffles (OHB's GroupBy and SortBy, TeraSort), with 1, 2 and 4 executors that share cores and memory, then GroupBy and
-SortBy at the largest size that fits, then the batch workloads, all by several applications one after the other. Both sides have the
+SortBy at the largest size that fits, then the batch workloads, then, on a machine for which `howdah spark plan` has several executors, the
+shuffles by one and as planned, bound to NUMA nodes, all by several applications one after the other. Both sides have the
 same heap, cores, scripts and logging. Options that are not ours are those of `howdah bench spark`; with any of what a pass sets, that
 is all that is run.
 """
@@ -46,8 +47,9 @@ OTHER_REPEATS = (2, 3)
 # MB of memory that a pass needs: the heaps of both sides, the engine's memory, shuffle files of two jobs.
 NEEDS = {"2 GB": 22000}
 PROFILED = ("", "2 GB")
+PLANNED = "as planned"
 # Conditions that are not the same in all passes.
-OF_PASS = ("shape", "shuffled_mb", "warm_up", "executors_together", "run_again", "disturbed")
+OF_PASS = ("bind", "shape", "shuffled_mb", "warm_up", "executors_together", "run_again", "disturbed")
 # What one tick of the clock behind waits and collections is, in seconds: less was not measured. Likewise a megabyte.
 TICK = 0.001
 # MB: the least that Spark leaves an executor on YARN beside its heap, and the engine's limit unless it is set.
@@ -107,6 +109,36 @@ def add_rows(result, samples, size=""):
             result.add(measure, case, unit, "lower", ours, reference, target=asked, paired=name == "seconds")
 
 
+def planned(lines):
+    """Options of a pass that compares one executor with what `howdah spark plan --workers` has printed; None: it has one only."""
+    workers = [line.split() for line in lines.splitlines() if not line.startswith("howdah ")]
+    executors = sum(int(worker[2]) for worker in workers)
+    if executors < 2:
+        return None
+    options = ["--jobs", "shuffles", "--executors", "1,%d" % executors, "--warm-up", "6"]
+    options += ["--memory", str(executors * int(workers[0][4]))]
+    for numa, processors, count in (worker[:3] for worker in workers if worker[0] != "-"):
+        options += ["--bind", "numactl --physcpubind=%s --membind=%s" % (processors, numa)] * int(count)
+    return options
+
+
+def plan_of(options, megabytes):
+    """What `howdah spark plan --workers` says of this machine, for so much memory."""
+    command = [os.path.join(options.ours, "bin", "howdah"), "spark", "plan", "--workers", "--memory", "%dm" % megabytes]
+    environment = dict(os.environ, JAVA_HOME=options.java_home)
+    return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout
+
+
+def add_plan_rows(result, samples):
+    """Several executors, as planned, beside one that has all cores and memory, both of ours."""
+    times = {}
+    for (job, executors), sides in by_case(samples).items():
+        times.setdefault(job, {})[executors] = sides["ours"]["seconds"]
+    for job, seconds in times.items():
+        most = max(seconds)
+        result.add("time", "%s, %d ex. %s" % (job, most, PLANNED), "s", "lower", seconds[most], seconds[1], "one executor")
+
+
 def bound_mb(conditions, executors):
     """What an executor may have resident: its heap, what Spark leaves beside it on YARN, and the engine's limit."""
     heap = int(re.search(r"(\d+) MB of heap", conditions["executors_together"]).group(1)) // executors
@@ -160,8 +192,8 @@ def missed(rows):
     ]
 
 
-def passes(more, megabytes):
-    """({name: options of a run of `howdah bench spark`}, what is left out and why) where there is so much memory."""
+def passes(more, megabytes, plan=None):
+    """({name: options of a run of `howdah bench spark`}, what is left out and why) where there is so much memory, and such a plan."""
     given = {word.split("=")[0] for word in more}
     if given & {"-h", "--help", *(option for options in PASSES.values() for option in options)}:
         return {"": more}, []
@@ -171,7 +203,12 @@ def passes(more, megabytes):
         if needs > megabytes
     ]
     found = {name: words for name, words in PASSES.items() if NEEDS.get(name, 0) <= megabytes}
-    return {name: [word for each in words.items() for word in each] + more for name, words in found.items()}, left_out
+    found = {name: [word for each in words.items() for word in each] + more for name, words in found.items()}
+    if plan:
+        found[PLANNED] = plan + more
+    else:
+        left_out.append(PLANNED + ": howdah spark plan has one executor for this machine, so nothing is to be compared")
+    return found, left_out
 
 
 def profile_windows(samples, size=""):
@@ -242,7 +279,9 @@ def main():
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
     lines, compared, stolen = [], [], []
-    runs, left_out = passes(more, min(result.conditions["memory_gb"] << 10, memory.allowed_bytes() >> 20))
+    megabytes = min(result.conditions["memory_gb"] << 10, memory.allowed_bytes() >> 20)
+    # Both sides' heaps are there at a time.
+    runs, left_out = passes(more, megabytes, planned(plan_of(options, megabytes // 3)))
     for reason in left_out:
         print("left out: " + reason)
     result.conditions["left_out"] = left_out
@@ -255,6 +294,8 @@ def main():
         result.conditions.setdefault("passes", []).append(dict(of_pass, options=" ".join(words)))
         check(samples)
         add_rows(result, samples, name)
+        if name == PLANNED:
+            add_plan_rows(result, samples)
         lines += check_bound(dict(conditions, **of_pass), samples)
         compared += shapes(samples)
         stolen.append(max(sample["values"]["stolen"] for sample in samples))

@@ -81,10 +81,11 @@ class SparkTest(unittest.TestCase):
         self.assertEqual([], spark.shapes(samples[:1]))
 
     def test_without_a_choice_there_are_three_passes(self):
-        runs, left_out = spark.passes(["--scale", "0.1"], 24000)
+        runs, left_out = spark.passes(["--scale", "0.1"], 24000, ["--executors", "1,6"])
         self.assertEqual(
             ["--jobs", "workloads", "--executors", "2", "--warm-up", "2", "--scale", "0.1"], runs.pop("workloads")
         )
+        self.assertEqual(["--executors", "1,6", "--scale", "0.1"], runs.pop(spark.PLANNED))
         self.assertEqual(["", "2 GB"], list(runs))
         self.assertEqual([], left_out)
         self.assertEqual(({"": ["--jobs=KMeans"]}, []), spark.passes(["--jobs=KMeans"], 24000))
@@ -99,7 +100,21 @@ class SparkTest(unittest.TestCase):
     def test_what_there_is_no_memory_for_is_left_out_and_named(self):
         runs, left_out = spark.passes([], 16000)
         self.assertEqual(["", "workloads"], list(runs))
-        self.assertEqual(["2 GB: it needs 22000 MB of memory, here are 16000"], left_out)
+        self.assertEqual("2 GB: it needs 22000 MB of memory, here are 16000", left_out[0])
+        self.assertTrue(left_out[1].startswith("as planned: howdah spark plan has one executor"))
+
+    def test_a_plan_of_several_executors_is_compared_with_one(self):
+        self.assertIsNone(spark.planned("- 0-1 1 2 4000 0\n"))
+        lines = "howdah spark: warning: 9 MB are not on NUMA nodes\n0 0-11 2 4 3000 100\n1 12-23 1 4 3000 100\n"
+        first, second = "numactl --physcpubind=0-11 --membind=0", "numactl --physcpubind=12-23 --membind=1"
+        self.assertEqual(["--executors", "1,3", "--warm-up", "6", "--memory", "9000"] + ["--bind", first] * 2 + ["--bind", second],
+                         spark.planned(lines)[2:])
+        self.assertNotIn("--bind", spark.planned("- 0-15 3 5 3000 100\n"))
+
+    def test_the_plan_has_a_row_beside_one_executor(self):
+        result = report.Report("spark", "stock", tempfile.gettempdir())
+        spark.add_plan_rows(result, [sample("ours", "SortBy", 3.0, 1, executors=1), sample("ours", "SortBy", 2.0, 1, executors=6)])
+        self.assertEqual([("SortBy, 6 ex. as planned", 1.5)], [(row["case"], row["ratio"]) for row in result.rows])
 
     def test_rows_of_another_size_are_told_apart(self):
         result = report.Report("spark", "stock", tempfile.gettempdir())

@@ -71,6 +71,11 @@ public final class SparkBench implements Callable<Integer> {
           + "(default: 2).")
   private List<Integer> executors;
 
+  @Option(names = "--bind", paramLabel = "COMMAND",
+      description = "Runs workers, and so executors, by this command, as in 'numactl --physcpubind=0-7 --membind=0'; "
+          + "repeated: the workers of either side by each in turn. Fewer workers than commands are not bound.")
+  private List<String> bindings = new ArrayList<>();
+
   @Option(names = "--cores", description = "Cores of all executors together, which share them evenly (default: this "
       + "machine's, or as many more as there are to be executors).")
   private int cores;
@@ -178,6 +183,9 @@ public final class SparkBench implements Callable<Integer> {
       throw wrong(e.getMessage());
     }
     executors.forEach(count -> atLeastOne("--executors", count));
+    if (bindings.stream().anyMatch(words -> words.trim().isEmpty())) {
+      throw new BenchException("--bind has no command");
+    }
     plan.executors = executors;
     plan.cores = cores(Collections.max(executors));
     executors.forEach(count -> {
@@ -204,6 +212,7 @@ public final class SparkBench implements Callable<Integer> {
       throw wrong("--dir " + folder + " is not a folder");
     }
     plan.settings = settings;
+    plan.bindings = bindings;
     plan.address = address;
     plan.folder = folder;
     plan.examples = examples(home);

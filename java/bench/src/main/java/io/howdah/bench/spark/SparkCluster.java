@@ -13,6 +13,7 @@ import java.nio.file.SimpleFileVisitor;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
@@ -46,11 +47,12 @@ final class SparkCluster implements Closeable {
   }
 
   void start() throws IOException {
-    daemon("master", "master.Master", "--host", plan.address, "--port", "0", "--webui-port", "0");
+    daemon(Collections.emptyList(), "master", "master.Master", "--host", plan.address, "--port", "0",
+        "--webui-port", "0");
     master = await("master", Pattern.compile("Starting Spark master at (spark://\\S+)"), 1).group(1);
     for (int i = 1; i <= executors; i++) {
-      daemon("worker" + i, "worker.Worker", "--host", plan.address, "--webui-port", "0",
-          "-c", "" + plan.coresOfEach(executors), "-m", plan.memoryOfEach(executors) + "m",
+      daemon(plan.bindingOf(i, executors), "worker" + i, "worker.Worker", "--host", plan.address,
+          "--webui-port", "0", "-c", "" + plan.coresOfEach(executors), "-m", plan.memoryOfEach(executors) + "m",
           "-d", work(i).toString(), master);
     }
     await("master", Pattern.compile("Registering worker"), executors);
@@ -64,8 +66,9 @@ final class SparkCluster implements Closeable {
     return folder.resolve(name + ".log");
   }
 
-  private void daemon(String name, String main, String... arguments) throws IOException {
-    List<String> words = new ArrayList<>(Arrays.asList(side.command("spark-class"), "org.apache.spark.deploy." + main));
+  private void daemon(List<String> binding, String name, String main, String... arguments) throws IOException {
+    List<String> words = new ArrayList<>(binding);
+    words.addAll(Arrays.asList(side.command("spark-class"), "org.apache.spark.deploy." + main));
     words.addAll(Arrays.asList(arguments));
     launch(process(words, log(name).toFile()));
   }

@@ -35,6 +35,8 @@ final class SparkPlan {
   File folder;
   /** Spark's configuration of both sides, name=value. */
   List<String> settings = new ArrayList<>();
+  /** Commands that run workers in turn, with blanks between their words. */
+  List<String> bindings = new ArrayList<>();
 
   List<String> arguments() {
     return Arrays.asList("" + maps, "" + pairs, "" + valueBytes, "" + reducers, "" + scale, "" + partitions);
@@ -52,6 +54,14 @@ final class SparkPlan {
     return memory / count;
   }
 
+  /** The words before the command of a worker, counted from 1, of so many. */
+  List<String> bindingOf(int worker, int workers) {
+    if (bindings.isEmpty() || workers < bindings.size()) {
+      return Collections.emptyList();
+    }
+    return Arrays.asList(bindings.get((worker - 1) % bindings.size()).trim().split("\\s+"));
+  }
+
   Map<String, Object> conditions() {
     Map<String, Object> conditions = new TreeMap<>();
     conditions.put("applications", applications);
@@ -62,6 +72,7 @@ final class SparkPlan {
     conditions.put("other_jobs", String.format(Locale.ROOT, "scale %g, %d partitions", scale, partitions));
     conditions.put("executors_together", cores + " cores, " + memory + " MB of heap");
     conditions.put("settings", settings);
+    conditions.put("bind", bindings);
     return conditions;
   }
 }

@@ -35,6 +35,17 @@ class SparkReportTest {
   }
 
   @Test
+  void workersAreBoundInTurnAndFewerThanBindingsAreNot() {
+    SparkPlan plan = new SparkPlan();
+    assertThat(plan.bindingOf(1, 1)).isEmpty();
+    plan.bindings = Arrays.asList("taskset -c 0", "numactl  --membind=1");
+    assertThat(plan.bindingOf(1, 3)).containsExactly("taskset", "-c", "0");
+    assertThat(plan.bindingOf(2, 3)).containsExactly("numactl", "--membind=1");
+    assertThat(plan.bindingOf(3, 3)).containsExactly("taskset", "-c", "0");
+    assertThat(plan.bindingOf(1, 1)).isEmpty();
+  }
+
+  @Test
   void whatAnApplicationWritesIsRead() {
     SparkSample sample = sample("value seconds 1.5", "value wait 0.25", "result pairs=3 sum=ff");
     assertThat(sample.value("seconds")).isEqualTo(1.5);
