@@ -108,9 +108,26 @@ node_name() {
     printf '%s\n' "$name"
 }
 
-# missing_daemons: each daemon that is not there yet, with the last error of its log.
+# count_up TEXT NAME: TEXT has a host and perhaps a state in each line; adds one to the entries of a host that is up in the associative
+# array NAME, with its domain and without.
+count_up() {
+    local -n up_of=$2
+    local host state
+    while read -r host state _; do
+        case $state in '' | RUNNING | ALIVE) ;; *) continue ;; esac
+        while [ -n "$host" ]; do
+            # shellcheck disable=SC2004 # an associative array
+            up_of[$host]=$((${up_of[$host]:-0} + 1))
+            [[ $host == *.* ]] || break
+            host=${host%.*}
+        done
+    done <<<"$1"
+}
+
+# missing_daemons: each daemon that is not there yet, with the last error of its log; of so many nodes that they are read.
 missing_daemons() {
-    local index live='' tasks scheduler=resourcemanager worker=nodemanager name address containers runners first there
+    local index live='' tasks scheduler=resourcemanager worker=nodemanager first shown=0 most=20
+    local -A datanodes=() managers=()
     ! has_hdfs || live=$(live_datanodes) || live=-
     if [ "$MODE" = spark-standalone ]; then
         scheduler=master worker=worker
@@ -121,19 +138,33 @@ missing_daemons() {
     first=$(node_name 0)
     [ "$live" != - ] || printf '  namenode on %s: %s\n' "$first" "$(reason "$JOB/logs" namenode "$first")"
     [ "$tasks" != - ] || printf '  %s on %s: %s\n' "$scheduler" "$first" "$(reason "$JOB/logs" "$scheduler" "$first")"
+    count_up "$live" datanodes
+    count_up "$tasks" managers
     for index in "${!HOSTS[@]}"; do
-        name='' address='' runners=0
-        # shellcheck source=/dev/null
-        [ ! -r "$JOB/run/node-$index" ] || . "$JOB/run/node-$index"
-        if [ -z "$name" ]; then printf '  %s: the node has not started yet: see %s/logs\n' "${HOSTS[index]}" "$JOB"; continue; fi
-        [ "$containers" -gt 0 ] || continue
-        if has_hdfs && [ "$live" != - ] && ! grep -qE "^$name(\.|$)" <<<"$live"; then
-            printf '  datanode on %s: %s\n' "$name" "$(reason "$JOB/logs" datanode "$name")"
-        fi
-        [ "$tasks" != - ] || continue
-        there=$(grep -cE "^($name(\.[^ ]*)?|$address) (RUNNING|ALIVE)( |$)" <<<"$tasks") || true
-        [ "$there" -ge $((runners > 0 ? runners : 1)) ] || missing_worker "$worker" "$name" "$tasks" "$runners"
+        if [ "$shown" -ge "$most" ]; then printf '  and perhaps others: logs are in %s/logs\n' "$JOB"; return; fi
+        missing_on_node "$index" || shown=$((shown + 1))
     done
+}
+
+# missing_on_node INDEX: what is missing there, of missing_daemons' arrays; fails if something is.
+missing_on_node() {
+    local name='' address='' containers=0 runners=0 there status=0
+    # shellcheck source=/dev/null
+    [ ! -r "$JOB/run/node-$1" ] || . "$JOB/run/node-$1"
+    if [ -z "$name" ]; then printf '  %s: the node has not started yet: see %s/logs\n' "${HOSTS[$1]}" "$JOB"; return 1; fi
+    [ "$containers" -gt 0 ] || return 0
+    if has_hdfs && [ "$live" != - ] && [ -z "${datanodes[$name]:-}" ]; then
+        printf '  datanode on %s: %s\n' "$name" "$(reason "$JOB/logs" datanode "$name")"
+        status=1
+    fi
+    [ "$tasks" != - ] || return "$status"
+    there=${managers[$name]:-0}
+    [ "$address" = "$name" ] || there=$((there + ${managers[$address]:-0}))
+    if [ "$there" -lt $((runners > 0 ? runners : 1)) ]; then
+        missing_worker "$worker" "$name" "$tasks" "$runners"
+        status=1
+    fi
+    return "$status"
 }
 
 # missing_worker DAEMON NAME STATES RUNNERS: an unhealthy NodeManager has told the ResourceManager why. Of several workers of Spark on a

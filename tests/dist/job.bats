@@ -208,6 +208,33 @@ with_job() {
     STATE=RUNNING run -1 with_job "$answers WORKERS=3; hdfs_ready"
 }
 
+@test "daemons that are missing are named, under whatever name they would be known, of twenty nodes at most" {
+    local i answers
+    mkdir -p "$ROOM"/{run,logs}
+    for i in 0 1 2 3 4; do
+        echo "name=n$i address=10.0.0.$i containers=$((i ? 1000 : 0)) runners=0" >"$ROOM/run/node-$i"
+    done
+    answers="JOB=$ROOM; live_datanodes() { printf 'n%s\n' 1 2.site.org 4; }
+        node_managers() { printf '%s\n' '10.0.0.1 RUNNING ' 'n2.site.org RUNNING ' 'n3 RUNNING ' 'n4 UNHEALTHY 1/1 local-dirs are bad: /x'; }"
+    run -0 with_job "$answers; HOSTS=(n0 n1 n2 n3 n4 n5); missing_daemons"
+    echo "$output"
+    [ "${lines[0]}" = "  datanode on n3: it has no log in $ROOM/logs" ]
+    [[ ${lines[1]} == "  nodemanager on n4: 1/1 local-dirs are bad: /x -> the node's disk is full or broken"* ]]
+    [ "${lines[2]}" = "  n5: the node has not started yet: see $ROOM/logs" ]
+    [ "${#lines[@]}" -eq 3 ]
+    # Of many nodes not all are asked for: it is read by people, and the job waits meanwhile.
+    run -0 with_job "$answers; for ((i = 0; i < 1000; i++)); do HOSTS[i]=n\$i; done; missing_daemons"
+    [ "${#lines[@]}" -eq 21 ]
+    [ "${lines[20]}" = "  and perhaps others: logs are in $ROOM/logs" ]
+    # Of several workers of Spark on a node each has to be there.
+    sed -i s/runners=0/runners=2/ "$ROOM/run/node-1"
+    run -0 with_job "MODE=spark-standalone $answers; spark_workers() { printf '10.0.0.1 %s\n' ALIVE DEAD; }; HOSTS=(n0 n1); missing_daemons"
+    echo "$output"
+    [[ $output == *'worker-0 on n1: '*'worker-1 on n1: '* ]]
+    run -0 with_job "MODE=spark-standalone $answers; spark_workers() { printf '10.0.0.1 %s\n' ALIVE ALIVE; }; HOSTS=(n0 n1); missing_daemons"
+    [ -z "$output" ]
+}
+
 @test "the NameNode is formatted while the other daemons start" {
     local home=$ROOM/tree node stop
     mkdir -p "$home/bin" "$home/share" "$ROOM"/{local,job/run,job/logs}
