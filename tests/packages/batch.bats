@@ -407,6 +407,27 @@ write_topology() {
     nothing_left
 }
 
+@test "PBS: an interactive job starts a cluster, uses it and stops it" {
+    cat >"$ROOM/jobs/terminal.sh" <<'SH'
+#PBS -N terminal
+set -e
+PATH=$HOWDAH_HOME/bin:$PATH
+howdah job start --all-work
+eval "$(howdah job env)"
+hdfs dfs -put "$PBS_O_WORKDIR/words" words
+hdfs dfs -cat words
+howdah job stop
+if howdah job env; then exit 8; fi
+SH
+    run in_room env ROOM="$ROOM" "$HOWDAH_ROOT/tests/packages/qsub" -l select=2:ncpus=2 \
+        -v "HOWDAH_HOME=$TREE,HOWDAH_JOB_RSH=$ROOM/bin/pbs_tmrsh" "$ROOM/jobs/terminal.sh"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "$(grep -cx 'camel howdah camel' <<<"$output")" -eq 3 ]
+    [[ $output == *'howdah job: next: '*'node-seconds'*'this job has no cluster'* ]]
+    nothing_left
+}
+
 @test "an interactive job in the mode HHH: replicas in RAM, on SSD and on disk, with HiBD's variables and its file of settings" {
     local i
     mkdir -p "$ROOM/ssd" "$ROOM/disk"
