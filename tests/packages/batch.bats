@@ -180,7 +180,9 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     done
     in_room pgrep -f "howdah.local=$ROOM/local/howdah-$job-1" >/dev/null
     in_room scontrol requeue "$job"
-    # Slurm lets two minutes pass before it starts a job again.
+    # Slurm lets two minutes pass before it starts a job again. The step of the second run has the number of the first run's, which that
+    # one's srun kills when its patience with the lost node is over.
+    while in_room pgrep -x srun >/dev/null; do sleep 0.5; done
     until grep -q 'run 1' "$ROOM/jobs/again.$job"; do
         [ -n "$(in_room squeue -h -j "$job")" ] || grep 'run 1' "$ROOM/jobs/again.$job"
         in_room scontrol update jobid="$job" StartTime=now 2>/dev/null || true # while it completes, and once it runs
