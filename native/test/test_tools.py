@@ -172,6 +172,7 @@ class Stat(WithFolder):
                 self.assertRegex(out, rf"\Aengine hd-perf, process {perf.pid}\nlink to .*hd-perf.* over (shm|verbs|udapl)\n"
                                       r"  number +1\n  credits\.now +\d+\n  credits\.limit +[1-9]")
                 self.assertRegex(out, r"  stalls\.credits +\d+\n  stalls\.window +\d+\n")
+                self.assertRegex(out, r"  queue\.pair +\d+\n")
                 self.assertNotIn("links.opened", out)
             finally:
                 os.killpg(perf.pid, signal.SIGKILL)

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "link/link.h"
 #include "support.h"
+#include "transport/verbs/verbs.h"
 
 /* ---- devices ---- */
 
@@ -53,6 +55,19 @@ static void devices_by_name_number_and_port(void **state)
         hd_stream_close(server);
         pair_close(&pair);
     }
+}
+
+/* What `howdah stat --links` shows and the fabric's tools do. The peer was told it in the greeting. */
+static void a_link_shows_its_queue_pair(void **state)
+{
+    (void)state;
+    struct pair pair;
+    pair_open(&pair, NULL);
+    const struct verbs_ep *client = (const void *)pair.client->ep, *server = (const void *)pair.server->ep;
+    assert_int_not_equal(client->peer.qp, server->peer.qp);
+    assert_int_equal(pair.client->shown->queue_pair, server->peer.qp);
+    assert_int_equal(pair.server->shown->queue_pair, client->peer.qp);
+    pair_close(&pair);
 }
 
 /* ---- memory ---- */
@@ -462,6 +477,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_that_is_not_there_is_named),
         cmocka_unit_test(devices_by_name_number_and_port),
+        cmocka_unit_test(a_link_shows_its_queue_pair),
         cmocka_unit_test(receive_memory_goes_with_the_last_link),
         cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
         cmocka_unit_test(one_receive_buffer_is_lent_at_a_time),

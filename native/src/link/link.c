@@ -99,6 +99,17 @@ static size_t link_eager_limit(const struct hd_link *link, const struct hd_ep *e
     return threshold < ep->frame_tx ? threshold : ep->frame_tx;
 }
 
+#define link_show(link, field, value)                                                                                  \
+    atomic_store_explicit(&(link)->shown->field, (uint64_t)(value), memory_order_relaxed)
+
+/* Takes a slot for what howdah stat --links shows. Without one the link works as well. */
+static void link_take_slot(struct hd_link *link)
+{
+    link->shown = hd_stats_link(link->engine->stats, link->peer, hd_link_transport(link));
+    if (link->shown)
+        link_show(link, queue_pair, link->ep->ops->number(link->ep));
+}
+
 void hd_link_start(struct hd_link *link, struct hd_ep *ep)
 {
     struct hd_engine *engine = link->engine;
@@ -107,7 +118,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     link->comm.idle_since = link->poll.last_poll = hd_now();
     link->counters = hd_stats_peer(engine->stats, link->peer);
     link->by_transport = hd_stats_transport(engine->stats, hd_link_transport(link));
-    link->shown = hd_stats_link(engine->stats, link->peer, hd_link_transport(link));
+    link_take_slot(link);
     hd_arena_warm(engine->arena, true);
     hd_count(engine->stats, links_now, 1);
     hd_count(engine->stats, links_opened, 1);
@@ -202,9 +213,6 @@ void hd_link_settle(struct hd_link *link)
     if (link->doomed && link->state != HD_LINK_DOWN)
         link_tear_down(link);
 }
-
-#define link_show(link, field, value)                                                                                  \
-    atomic_store_explicit(&(link)->shown->field, (uint64_t)(value), memory_order_relaxed)
 
 /* What howdah stat --links shows. */
 static void link_show_state(struct hd_link *link)

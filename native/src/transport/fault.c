@@ -377,6 +377,11 @@ static int fault_event_fd(struct hd_ep *ep)
     return of(ep)->inner->ops->event_fd(of(ep)->inner);
 }
 
+static uint32_t fault_number(struct hd_ep *ep)
+{
+    return of(ep)->inner->ops->number(of(ep)->inner);
+}
+
 static void fault_close(struct hd_ep *ep)
 {
     of(ep)->inner->ops->close(of(ep)->inner);
@@ -434,6 +439,7 @@ const struct hd_transport_ops hd_fault_ops = {
     .arm = fault_arm,
     .disarm = fault_disarm,
     .event_fd = fault_event_fd,
+    .number = fault_number,
     .close = fault_close,
     .retire = fault_retire,
     .quiet = fault_quiet,

@@ -152,6 +152,8 @@ struct hd_transport_ops {
     bool (*arm)(struct hd_ep *ep);
     void (*disarm)(struct hd_ep *ep); /* also called for each time that event_fd() was readable */
     int (*event_fd)(struct hd_ep *ep);
+    /* The number that the fabric's own tools show for the connection at this end; 0: it has none. */
+    uint32_t (*number)(struct hd_ep *ep);
 
     /* The end comes in four steps, of which none waits. close(): the peer shall notice; nothing is posted any more.
      * retire(): called once no get() or put() of ours runs; the peer may then reuse its memory. quiet(): whether

@@ -690,6 +690,11 @@ static int verbs_event_fd(struct hd_ep *base)
     return of(base)->epoll_fd;
 }
 
+static uint32_t verbs_number(struct hd_ep *base)
+{
+    return of(base)->qp ? of(base)->qp->qp_num : 0;
+}
+
 const struct hd_transport_ops hd_verbs_ops = {
     .size = sizeof(struct hd_transport_ops),
     .name = "verbs",
@@ -720,6 +725,7 @@ const struct hd_transport_ops hd_verbs_ops = {
     .arm = verbs_arm,
     .disarm = verbs_disarm,
     .event_fd = verbs_event_fd,
+    .number = verbs_number,
     .close = hd_verbs_ep_close,
     .retire = hd_verbs_retire,
     .quiet = hd_verbs_quiet,
