@@ -1,6 +1,7 @@
 package io.howdah.storage.shared;
 
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
@@ -192,8 +193,15 @@ public final class Leftovers {
   }
 
   private static List<Path> files(Path folder) throws IOException {
+    return tree(folder).stream().filter(Files::isRegularFile).collect(Collectors.toList());
+  }
+
+  /** A folder and all below it. Fails if something is removed meanwhile: then the DataNode is back. */
+  private static List<Path> tree(Path folder) throws IOException {
     try (Stream<Path> all = Files.walk(folder)) {
-      return all.filter(Files::isRegularFile).collect(Collectors.toList());
+      return all.collect(Collectors.toList());
+    } catch (UncheckedIOException e) {
+      throw e.getCause();
     }
   }
 
@@ -265,10 +273,8 @@ public final class Leftovers {
         throw new IOException(file + " is none of a DataNode's files: remove it, or leave the folder");
       }
     }
-    List<Path> all;
-    try (Stream<Path> tree = Files.walk(folder)) {
-      all = tree.sorted(Comparator.reverseOrder()).collect(Collectors.toList());
-    }
+    List<Path> all = tree(folder);
+    all.sort(Comparator.reverseOrder());
     for (Path each : all) {
       Files.deleteIfExists(each);
     }

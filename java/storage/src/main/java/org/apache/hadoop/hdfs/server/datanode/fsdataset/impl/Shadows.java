@@ -242,6 +242,11 @@ final class Shadows {
     going.add(block);
   }
 
+  /** Whether a block is being deleted: it has left the map, or is about to, and its files are still there. */
+  boolean isDeleting() {
+    return !going.isEmpty();
+  }
+
   /** A block was deleted, or not; the shadow of one that is gone goes with it. */
   void deleted(ExtendedBlockId block, boolean isGone) {
     if (isGone) {

@@ -7,20 +7,26 @@ import io.howdah.storage.shared.SharedSettings;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.List;
-import java.util.concurrent.Callable;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
@@ -166,19 +172,63 @@ abstract class SharedHdfs {
     return blocks.countNodes(blocks.getStoredBlock(hdfs.blocks(path).get(0).getBlock().getLocalBlock()));
   }
 
+  /**
+   * Waits until the NameNode counts so many replicas of each block, and as many DataNodes have the block as it is now:
+   * the NameNode goes on counting those of before an append.
+   */
   void awaitReplicas(org.apache.hadoop.fs.Path path, int live, int readOnly) throws Exception {
-    Callable<String> state = () -> replicas(path).liveReplicas() + " and " + replicas(path).readOnlyReplicas();
+    Set<String> wanted = Collections.singleton(state(live, readOnly, live + readOnly));
     TierCluster.awaitThat(() -> {
       rounds();
-      return state.call().equals(live + " and " + readOnly);
-    }, state);
+      return states(path).equals(wanted);
+    }, () -> states(path));
+  }
+
+  private static String state(int live, int readOnly, long asNew) {
+    return live + " live, " + readOnly + " read-only, " + asNew + " as new";
+  }
+
+  /** What there is of the blocks of a file, once if it is the same of all. */
+  private Set<String> states(org.apache.hadoop.fs.Path path) throws IOException {
+    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
+    Set<String> states = new TreeSet<>();
+    for (LocatedBlock located : hdfs.blocks(path)) {
+      Block block = located.getBlock().getLocalBlock();
+      NumberReplicas number = blocks.countNodes(blocks.getStoredBlock(block));
+      long asNew = hdfs.datasets().stream().map(dataset -> dataset.volumeMap.get(hdfs.pool(), block.getBlockId()))
+          .filter(replica -> replica != null && replica.getGenerationStamp() == block.getGenerationStamp()
+              && replica.getNumBytes() == block.getNumBytes()).count();
+      states.add(state(number.liveReplicas(), number.readOnlyReplicas(), asNew));
+    }
+    return states;
   }
 
   List<String> sharedFiles() throws IOException {
-    try (Stream<Path> files = Files.walk(shared)) {
-      return files.filter(Files::isRegularFile).map(file -> file.getFileName().toString())
-          .filter(name -> name.startsWith("blk_")).sorted().collect(Collectors.toList());
-    }
+    return blockFiles(shared).stream().map(file -> file.getFileName().toString()).sorted()
+        .collect(Collectors.toList());
+  }
+
+  /** The files of blocks below a folder. DataNodes may remove some meanwhile, at which a stream of files would fail. */
+  static List<Path> blockFiles(Path folder) throws IOException {
+    List<Path> found = new ArrayList<>();
+    Files.walkFileTree(folder, new SimpleFileVisitor<Path>() {
+      @Override
+      public FileVisitResult visitFile(Path file, BasicFileAttributes attributes) {
+        if (file.getFileName().toString().startsWith("blk_")) {
+          found.add(file);
+        }
+        return FileVisitResult.CONTINUE;
+      }
+
+      @Override
+      public FileVisitResult visitFileFailed(Path file, IOException e) throws IOException {
+        if (e instanceof NoSuchFileException) {
+          return FileVisitResult.CONTINUE;
+        }
+        throw e;
+      }
+    });
+    return found;
   }
 
   int owner(org.apache.hadoop.fs.Path path) throws IOException {
@@ -212,9 +262,7 @@ abstract class SharedHdfs {
   }
 
   File folderOf(ReplicaInfo replica) throws IOException {
-    try (Stream<Path> files = Files.walk(shared)) {
-      return files.filter(file -> file.getFileName().toString().equals(replica.getBlockName())).findAny()
-          .orElseThrow(AssertionError::new).getParent().toFile();
-    }
+    return blockFiles(shared).stream().filter(file -> file.endsWith(replica.getBlockName())).findAny()
+        .orElseThrow(AssertionError::new).getParent().toFile();
   }
 }

@@ -33,7 +33,8 @@ class SharedImportTest extends SharedHdfs {
     DataNodeProperties stopped = end(hdfs.datasets().indexOf(owner));
     java.nio.file.Path pool = shared.resolve(hdfs.pool());
     String name = "blk_" + id(path);
-    java.nio.file.Path copy = Files.walk(pool).filter(file -> file.endsWith(name)).findAny().get();
+    java.nio.file.Path copy = blockFiles(pool).stream().filter(file -> file.endsWith(name)).findAny()
+        .get();
     java.nio.file.Path aside = Files.move(copy, pool.resolve("aside"));
     assertThat(StorageRuns.importing(conf)).contains("not copied: " + name).contains("is not whole")
         .contains("0 blocks copied").contains("1 could not be copied");

@@ -10,7 +10,6 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
-import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
@@ -95,19 +94,11 @@ class SharedModelTest {
       TierCluster.awaitThat(() -> {
         hdfs.report();
         hdfs.cluster.triggerBlockReports();
-        return blockFiles(shared).isEmpty();
-      }, () -> blockFiles(shared));
+        return SharedHdfs.blockFiles(shared).isEmpty();
+      }, () -> SharedHdfs.blockFiles(shared));
     } catch (Exception | AssertionError e) {
       throw new AssertionError("schedule " + seed + ", " + step + " (-Dhowdah.test.seed=" + seed + ")", e);
     }
-  }
-
-  private static List<String> blockFiles(Path shared) throws IOException {
-    List<String> names = new ArrayList<>();
-    try (Stream<Path> files = Files.walk(shared)) {
-      files.map(file -> file.getFileName().toString()).filter(name -> name.startsWith("blk_")).forEach(names::add);
-    }
-    return names;
   }
 
   private String step(int number) throws Exception {

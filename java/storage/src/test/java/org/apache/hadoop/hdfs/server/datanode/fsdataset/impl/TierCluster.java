@@ -98,7 +98,8 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
       }
       for (TierDataset dataset : datasets()) {
         awaitThat(() -> {
-          if (dataset.volumeMap.size(pool()) == 0
+          // In this order: a replica leaves the map before its files are handed to the thread that deletes them.
+          if (dataset.volumeMap.size(pool()) == 0 && !dataset.shadows().isDeleting()
               && DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0) {
             return true;
           }
@@ -228,15 +229,29 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     return names;
   }
 
-  /** The NameNode looks now at what is to be done, tells DataNodes, and hears what they have to tell. */
+  /**
+   * The NameNode looks now at what is to be done, tells DataNodes, and knows after this what they had to tell before.
+   */
   void report() throws IOException {
     if (!cluster.getNamesystem().isInSafeMode()) {
       BlockManagerTestUtil.computeAllPendingWork(cluster.getNamesystem().getBlockManager());
     }
     each(node -> {
-      DataNodeTestUtils.triggerHeartbeat(node);
       DataNodeTestUtils.triggerDeletionReport(node);
+      DataNodeTestUtils.triggerHeartbeat(node); // the same thread sends it, after the report was answered
     });
+    cluster.getNamesystem().getBlockManager().flushBlockOps(); // the NameNode answers before it looks at a report
+  }
+
+  /** The first call after the NameNode's restart may end with the connection of the one before. */
+  void reconnect() throws Exception {
+    awaitThat(() -> {
+      try {
+        return fs.exists(new Path("/"));
+      } catch (IOException e) {
+        return false;
+      }
+    }, () -> "no connection");
   }
 
   /** Likewise of all that DataNodes have, blocks that are being written for files that are gone included. */
