@@ -27,7 +27,7 @@ public final class SharedListReader {
     this.file = file;
   }
 
-  /** The blocks, by id, as of the last {@link #read}. */
+  /** The blocks, by id, as of the last {@link #read}. Each line of the list makes another object. */
   public Map<Long, SharedBlock> blocks() {
     return Collections.unmodifiableMap(blocks);
   }

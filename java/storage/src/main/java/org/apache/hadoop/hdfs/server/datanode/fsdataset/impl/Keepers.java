@@ -7,7 +7,6 @@ import io.howdah.storage.shared.SharedListReader;
 import io.howdah.storage.shared.SharedSettings;
 import java.io.IOException;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -34,7 +33,7 @@ final class Keepers {
   private boolean isFailing;
   private boolean isAsked;
 
-  /** A block of another DataNode. */
+  /** An entry of another DataNode's list. */
   private static final class Kept {
     private final String owner;
     private final SharedBlock block;
@@ -42,6 +41,15 @@ final class Keepers {
     private Kept(String owner, SharedBlock block) {
       this.owner = owner;
       this.block = block;
+    }
+
+    /** Whether a list has just this entry, and not one that came in its place, be it with the same words. */
+    private boolean isIn(SharedListReader list) {
+      return list != null && list.blocks().get(block.id()) == block;
+    }
+
+    private boolean isSame(Kept other) {
+      return other != null && other.block == block && other.owner.equals(owner);
     }
 
     private static Kept newer(Kept one, Kept other) {
@@ -52,9 +60,10 @@ final class Keepers {
   private static final class Pool {
     private final Members members;
     private final Map<String, SharedListReader> lists = new HashMap<>();
-    private final Set<Long> kept = new HashSet<>();
-    /** What the NameNode had deleted here: it is not served again as long as its owner lists it unchanged. */
-    private final ConcurrentHashMap<Long, SharedBlock> refused = new ConcurrentHashMap<>();
+    /** What is served, by id. */
+    private final ConcurrentHashMap<Long, Kept> kept = new ConcurrentHashMap<>();
+    /** What the NameNode had deleted here: it is not served again until its owner has copied it anew. */
+    private final ConcurrentHashMap<Long, Kept> refused = new ConcurrentHashMap<>();
     private int rounds;
 
     private Pool(Members members) {
@@ -161,8 +170,13 @@ final class Keepers {
   /** The blocks to serve, by id, as their owners list them. */
   private static Map<Long, Kept> listed(Pool there) {
     Map<Long, Kept> listed = new HashMap<>();
-    there.lists.forEach((owner, list) ->
-        list.blocks().forEach((id, block) -> listed.merge(id, new Kept(owner, block), Kept::newer)));
+    there.refused.values().removeIf(kept -> !kept.isIn(there.lists.get(kept.owner)));
+    there.lists.forEach((owner, list) -> list.blocks().forEach((id, block) -> {
+      Kept kept = new Kept(owner, block);
+      if (!kept.isSame(there.refused.get(id))) {
+        listed.merge(id, kept, Kept::newer);
+      }
+    }));
     return listed;
   }
 
@@ -171,11 +185,7 @@ final class Keepers {
   }
 
   private void reconcile(String pool, Pool there, Map<Long, Kept> listed) {
-    there.refused.entrySet().removeIf(entry -> {
-      Kept now = listed.get(entry.getKey());
-      return now == null || !now.block.equals(entry.getValue());
-    });
-    there.kept.removeIf(id -> {
+    there.kept.keySet().removeIf(id -> {
       boolean isGone = !listed.containsKey(id);
       if (isGone) {
         dataset.unkeep(pool, id);
@@ -183,9 +193,10 @@ final class Keepers {
       return isGone;
     });
     listed.forEach((id, kept) -> {
-      if (!kept.block.equals(there.refused.get(id))) {
-        there.kept.add(id);
-        dataset.keep(pool, kept.block, folder(pool, kept.owner).of(id));
+      there.kept.put(id, kept);
+      dataset.keep(pool, kept.block, folder(pool, kept.owner).of(id));
+      if (kept.isSame(there.refused.get(id))) {
+        dataset.unkeep(pool, id); // it was refused meanwhile
       }
     });
   }
@@ -193,8 +204,9 @@ final class Keepers {
   /** The NameNode has had a block deleted here. */
   void refuse(String pool, SharedBlock block) {
     Pool there = pools.get(pool);
-    if (there != null) {
-      there.refused.put(block.id(), block);
+    Kept kept = there == null ? null : there.kept.get(block.id());
+    if (kept != null && kept.block.equals(block)) {
+      there.refused.put(block.id(), kept);
     }
   }
 

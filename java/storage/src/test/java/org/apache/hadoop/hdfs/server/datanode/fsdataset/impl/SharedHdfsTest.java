@@ -21,6 +21,7 @@ import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.hdfs.DFSOutputStream;
 import org.apache.hadoop.hdfs.DFSTestUtil;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
@@ -131,6 +132,7 @@ class SharedHdfsTest extends SharedHdfs {
     DataNodeProperties stopped = end(owner(paths.get(0)));
     hdfs.cluster.getConfiguration(0).set("dfs.namenode.safemode.extension", "3600000");
     hdfs.cluster.restartNameNode(0, false);
+    hdfs.reconnect();
     TierCluster.awaitThat(() -> {
       hdfs.cluster.triggerBlockReports();
       Matcher safe = SAFE.matcher(hdfs.cluster.getNamesystem().getSafemode());
@@ -330,11 +332,37 @@ class SharedHdfsTest extends SharedHdfs {
     hdfs.assertHolds(path, MB / 2);
   }
 
+  @Test
+  void aKeeperServesABlockAgainWhoseDamagedCopyWasMadeAnew() throws Exception {
+    begin();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
+    awaitReplicas(path, 1, 2);
+    SharedDataset owner = (SharedDataset) hdfs.dataset(owner(path));
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(owner, path);
+    TierDataset keeper = hdfs.datasets().stream().filter(dataset -> dataset != owner
+        && dataset.volumeMap.get(hdfs.pool(), replica.getBlockId()) != null).findFirst().get();
+    File copy = new File(folderOf(replica), replica.getBlockName());
+    damage(copy);
+    // As when a reader has met the damage there and told the NameNode.
+    keeper.invalidate(hdfs.pool(), new Block[] {new Block(replica)});
+    assertThat(hdfs.replica(keeper, path)).isNull();
+    keeper.keepers().look();
+    keeper.keepers().round();
+    assertThat(hdfs.replica(keeper, path)).as("as long as its owner has it as it was").isNull();
+    assertThat(owner.giveUp(hdfs.pool(), replica, Reason.COLD)).as("the owner sees it and lists it no longer")
+        .isFalse();
+    owner.shared().round(); // and copies it anew, which the keeper reads in one go with that
+    assertThat(copy).hasSameBinaryContentAs(replica.getBlockFile());
+    keeper.keepers().round();
+    assertThat(hdfs.replica(keeper, path)).isNotNull();
+    awaitReplicas(path, 1, 2);
+  }
+
   private static void damage(File file) throws IOException {
     try (RandomAccessFile data = new RandomAccessFile(file, "rw")) {
-      data.seek(1000);
+      data.seek(500);
       int old = data.read();
-      data.seek(1000);
+      data.seek(500);
       data.write(old ^ 1);
     }
   }
