@@ -47,6 +47,11 @@ public final class BlockEvent {
     this.reason = reason;
   }
 
+  /** Milliseconds since 1970. */
+  long time() {
+    return time;
+  }
+
   /** The type of storage that the replica, or its copy, is on since. */
   public StorageType to() {
     return to;

@@ -49,6 +49,27 @@ public final class BlockJournal {
       events[events.length - 1] = event.packed();
       volume = where;
     }
+
+    /** Adds an event that a file has; one of another folder may have had later ones. */
+    private void load(BlockEvent event, File where) {
+      int place = events.length;
+      while (place > 0 && BlockEvent.unpacked(events[place - 1]).time() > event.time()) {
+        place--;
+      }
+      if (place == events.length) {
+        add(event, where);
+        return;
+      }
+      List<Long> all = new ArrayList<>();
+      for (long known : events) {
+        all.add(known);
+      }
+      all.add(place, event.packed());
+      if (all.size() > EVENTS) {
+        all.remove(1);
+      }
+      events = all.stream().mapToLong(Long::longValue).toArray();
+    }
   }
 
   private static final class Volume {
@@ -183,7 +204,7 @@ public final class BlockJournal {
       ExtendedBlockId block = new ExtendedBlockId(Long.parseLong(name.substring(4)), pool);
       BlockEvent event = BlockEvent.parse(text);
       if (isThere.test(block)) {
-        stories.computeIfAbsent(block, key -> new Story()).add(event, folder);
+        stories.computeIfAbsent(block, key -> new Story()).load(event, folder);
       }
     } catch (IllegalArgumentException e) {
       LOG.debug("no event: {}", text);

@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.Collectors;
@@ -63,6 +64,35 @@ class BlockJournalTest {
     next.load(volume, "BP-1", A::equals);
     assertThat(texts(next, A)).isEqualTo(texts(journal, A)).hasSize(2);
     assertThat(next.of(B)).isEmpty();
+  }
+
+  @Test
+  void eventsOfSeveralFoldersAreInTheOrderOfTime() throws Exception {
+    File one = Files.createDirectory(folder.resolve("one")).toFile();
+    File other = Files.createDirectory(folder.resolve("other")).toFile();
+    BlockJournal journal = new BlockJournal();
+    journal.add(A, one, event(1, Reason.RAM_FULL));
+    journal.add(A, one, event(2, Reason.COLD));
+    journal.add(A, other, event(2, Reason.GROWS));
+    journal.add(A, one, event(4, Reason.COLD));
+    journal.add(A, other, event(5, Reason.GROWS));
+    journal.flush();
+    BlockJournal next = new BlockJournal();
+    next.load(other, "BP-1", block -> true);
+    next.load(one, "BP-1", block -> true);
+    assertThat(texts(next, A)).isEqualTo(Arrays.asList(event(1, Reason.RAM_FULL), event(2, Reason.GROWS),
+        event(2, Reason.COLD), event(4, Reason.COLD), event(5, Reason.GROWS)).stream().map(String::valueOf)
+        .collect(Collectors.toList()));
+    assertThat(next.folderOf(A)).as("of the last one").isEqualTo(other);
+    for (int i = 6; i < 20; i++) {
+      next.add(A, other, event(i, Reason.COLD));
+    }
+    next.flush();
+    BlockJournal last = new BlockJournal();
+    last.load(other, "BP-1", block -> true);
+    last.load(one, "BP-1", block -> true);
+    assertThat(texts(last, A)).hasSize(8).first().asString().startsWith("1970-01-01T00:00:00.001Z");
+    assertThat(texts(last, A)).last().asString().startsWith("1970-01-01T00:00:00.019Z");
   }
 
   @Test
