@@ -11,8 +11,13 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
+import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo;
+import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo.BlockStatus;
+import org.apache.hadoop.hdfs.server.protocol.StorageReceivedDeletedBlocks;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -90,7 +95,7 @@ class TierRaceTest {
     });
     assertThat(dataset.volumeMap.get(hdfs.pool(), block.getBlockId())).isNull();
     assertThat(dataset.journal().of(new ExtendedBlockId(block.getBlockId(), hdfs.pool()))).isEmpty();
-    hdfs.report();
+    hdfs.report(); // all that there is to tell: nothing comes after it
     assertThat(hdfs.blocks(path).get(0).getLocations()).isEmpty();
     for (TierVolume volume : dataset.volumes(null)) {
       assertThat(volume.getTmpDir(hdfs.pool()).list()).isEmpty();
@@ -112,6 +117,30 @@ class TierRaceTest {
     hdfs.report();
     hdfs.await(path, StorageType.DISK);
     assertThat(hdfs.blocks(path).get(0).isCorrupt()).isFalse();
+    assertThat(hdfs.read(path)).hasSize(SIZE + 1000);
+  }
+
+  @Test
+  void anOldReportOfAMoveThatTheNameNodeComesToLateDoesNotMakeAnAppendedReplicaCorrupt(TierCluster hdfs)
+      throws Exception {
+    Path path = hdfs.write("/late", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    Block before = hdfs.blocks(path).get(0).getBlock().getLocalBlock();
+    try (FSDataOutputStream out = hdfs.fs.append(path)) {
+      out.write(new byte[1000]);
+      out.hflush();
+      ReceivedDeletedBlockInfo moved = new ReceivedDeletedBlockInfo(before, BlockStatus.RECEIVED_BLOCK, null);
+      hdfs.cluster.getNameNodeRpc().blockReceivedAndDeleted(dataset.datanode.getDNRegistrationForBP(hdfs.pool()),
+          hdfs.pool(), new StorageReceivedDeletedBlocks[] {new StorageReceivedDeletedBlocks(
+              dataset.volumes(StorageType.DISK).get(0).toDatanodeStorage(), new ReceivedDeletedBlockInfo[] {moved})});
+    }
+    hdfs.report();
+    hdfs.await(path, StorageType.SSD);
+    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
+    NumberReplicas replicas = blocks.countNodes(blocks.getStoredBlock(before));
+    assertThat(replicas.corruptReplicas()).isZero();
+    assertThat(replicas.liveReplicas()).isEqualTo(1);
     assertThat(hdfs.read(path)).hasSize(SIZE + 1000);
   }
 
