@@ -410,6 +410,10 @@ final class SharedDataset extends TierDataset {
             new SharedBlock(replica.getBlockId(), replica.getGenerationStamp(), replica.getNumBytes()));
         unkeep(pool, replica.getBlockId());
         shared.deleted(pool, replica.getBlockId(), false);
+      } else if (trashEnabled(pool)) {
+        // A rolling upgrade may be rolled back, and upstream's trash takes local files only: the block stays as it is
+        // until the first full report after the upgrade.
+        shared.deleted(pool, replica.getBlockId(), false);
       } else {
         removeCopy(pool, replica);
       }

@@ -14,6 +14,7 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
@@ -103,6 +104,31 @@ class SharedSpaceTest extends SharedHdfs {
     hdfs.fs.delete(path, false);
     TierCluster.awaitThat(() -> {
       rounds();
+      return sharedFiles().isEmpty();
+    }, this::sharedFiles);
+  }
+
+  @Test
+  void whatIsDeletedDuringARollingUpgradeIsThereForARollback() throws Exception {
+    startWithoutRam(AT_ONCE);
+    Path path = hdfs.write("/file", MB / 2, 1);
+    awaitReplicas(path, 1, 2);
+    TierDataset owner = leftToItsCopy(path);
+    Block block = hdfs.blocks(path).get(0).getBlock().getLocalBlock();
+    owner.enableTrash(hdfs.pool()); // as a heartbeat's answer has it done
+    try {
+      hdfs.fs.delete(path, false);
+      rounds();
+      owner.invalidate(hdfs.pool(), new Block[] {block}); // as the NameNode has, or will have it done
+      rounds();
+      assertThat(owner.volumeMap.get(hdfs.pool(), block.getBlockId())).isNotNull();
+      assertThat(sharedFiles()).hasSize(2);
+    } finally {
+      owner.clearTrash(hdfs.pool());
+    }
+    TierCluster.awaitThat(() -> {
+      rounds();
+      hdfs.reportAll();
       return sharedFiles().isEmpty();
     }, this::sharedFiles);
   }
