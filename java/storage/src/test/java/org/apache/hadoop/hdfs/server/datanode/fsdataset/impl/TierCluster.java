@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import java.io.File;
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.lang.reflect.Constructor;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -32,6 +33,8 @@ import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 import org.apache.hadoop.util.AutoCloseableLock;
+import org.apache.hadoop.util.Tool;
+import org.apache.hadoop.util.ToolRunner;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.ParameterContext;
 import org.junit.jupiter.api.extension.ParameterResolver;
@@ -277,6 +280,13 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
+  }
+
+  /** Runs the Balancer or the Mover; returns its exit code. */
+  int run(String name, String... arguments) throws Exception {
+    Constructor<?> tool = Class.forName("org.apache.hadoop.hdfs.server." + name + "$Cli").getDeclaredConstructor();
+    tool.setAccessible(true);
+    return ToolRunner.run(new Configuration(cluster.getConfiguration(0)), (Tool) tool.newInstance(), arguments);
   }
 
   void rounds() throws IOException {

@@ -30,10 +30,12 @@ import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicy;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeStorageInfo;
 import org.apache.hadoop.hdfs.server.blockmanagement.TierPlacement;
+import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipelineInterface;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
@@ -281,6 +283,49 @@ class TierHdfsTest {
     }
     hdfs.await(path, SSD, SSD);
     assertThat(hdfs.read(path)).hasSize(100 + MB / 2);
+  }
+
+  @Test
+  void aReplicaInRamThatIsDamagedOrGoneIsMadeAnew(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", MB, 2);
+    hdfs.await(path, RAM_DISK, SSD);
+    ReplicaInfo damaged = hdfs.replica(hdfs.holder(path, RAM_DISK), path);
+    try (RandomAccessFile data = new RandomAccessFile(damaged.getBlockFile(), "rw")) {
+      data.setLength(MB - 1);
+      data.setLength(MB);
+    }
+    awaitSound(hdfs, path);
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    ReplicaInfo gone = hdfs.replica(holder, path);
+    assertThat(gone.getBlockFile().delete() && gone.getMetaFile().delete()).isTrue();
+    DataNodeTestUtils.runDirectoryScanner(holder.datanode);
+    hdfs.reportAll(); // upstream's scan tells the NameNode by the next full report only
+    awaitSound(hdfs, path);
+  }
+
+  /** Waits until a file's block is in RAM, as it was written; a reader that meets damage tells the NameNode. */
+  private static void awaitSound(TierCluster hdfs, Path path) throws Exception {
+    TierCluster.awaitThat(() -> {
+      hdfs.assertHolds(path, MB);
+      hdfs.report();
+      if (!hdfs.types(path).get(0).equals(Arrays.asList(RAM_DISK, SSD)) || !isOn(hdfs, path, RAM_DISK)) {
+        return false;
+      }
+      File file = hdfs.replica(hdfs.holder(path, RAM_DISK), path).getBlockFile();
+      return Arrays.equals(Files.readAllBytes(file.toPath()), TierCluster.bytes(MB, path.toString().hashCode()));
+    }, () -> hdfs.types(path));
+  }
+
+  @Test
+  void quotasCountWhatTheFilesPolicySays(TierCluster hdfs) throws Exception {
+    Path folder = new Path("/quota");
+    hdfs.fs.mkdirs(folder);
+    hdfs.fs.setStoragePolicy(folder, "HOT"); // upstream counts types for files that were given a policy only
+    hdfs.fs.setQuotaByStorageType(folder, DISK, 3 * MB);
+    hdfs.await(hdfs.write("/quota/file", MB, 2), RAM_DISK, SSD);
+    assertThat(hdfs.fs.getContentSummary(folder).getTypeConsumed(DISK)).isEqualTo(2 * MB);
+    assertThat(hdfs.fs.getContentSummary(folder).getSpaceConsumed()).isEqualTo(2 * MB);
+    assertThatThrownBy(() -> hdfs.write("/quota/more", MB, 2)).isInstanceOf(QuotaByStorageTypeExceededException.class);
   }
 
   @Test

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.howdah.storage.Reason;
 import java.io.File;
 import java.io.IOException;
-import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -29,8 +28,6 @@ import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeManager;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
-import org.apache.hadoop.util.Tool;
-import org.apache.hadoop.util.ToolRunner;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 import org.junit.jupiter.api.extension.ExtendWith;
@@ -84,7 +81,7 @@ class TierLifeTest {
   private void restartTheNameNode(List<Path> files) throws Exception {
     hdfs.cluster.getConfiguration(0).setInt("dfs.namenode.safemode.extension", 3_600_000);
     hdfs.cluster.restartNameNode(false);
-    reconnect();
+    hdfs.reconnect();
     String all = files.size() + " of " + files.size();
     TierCluster.awaitThat(() -> safe().equals(all), this::safe);
     int moved = 0;
@@ -103,17 +100,6 @@ class TierLifeTest {
     hdfs.cluster.waitActive();
   }
 
-  /** The first call after the NameNode's restart may end with the connection of the one before. */
-  private void reconnect() throws Exception {
-    TierCluster.awaitThat(() -> {
-      try {
-        return hdfs.fs.exists(new Path("/"));
-      } catch (IOException e) {
-        return false;
-      }
-    }, () -> "no connection");
-  }
-
   private String safe() {
     Matcher safe = SAFE.matcher(hdfs.cluster.getNamesystem().getSafemode());
     return safe.find() ? safe.group(1) + " of " + safe.group(2) : "none";
@@ -130,7 +116,7 @@ class TierLifeTest {
     hdfs.cluster.getConfiguration(0).set("dfs.rdma.hhh.mode", "");
     hdfs.cluster.getConfiguration(0).setInt("dfs.namenode.safemode.extension", 0);
     hdfs.cluster.restartNameNode(true);
-    reconnect();
+    hdfs.reconnect();
     for (int node = 0; node < 3; node++) {
       assertThat(hdfs.store(node).getClass()).isEqualTo(FsDatasetImpl.class);
     }
@@ -178,7 +164,7 @@ class TierLifeTest {
       hdfs.setCapacity(DISK, 64 * MB);
       awaitPromise(files, null);
       assertThat(persistent(empty)).isZero();
-      int code = run("balancer.Balancer", "-threshold", "5"); // on average SSDs are filled by 6.25 %
+      int code = hdfs.run("balancer.Balancer", "-threshold", "5"); // on average SSDs are filled by 6.25 %
       assertThat(persistent(empty)).as("replicas that the Balancer moved (it ended with %d)", code).isPositive();
       awaitPromise(files, null);
       decommission(excluded, hdfs.datasets().get(1), files);
@@ -194,13 +180,6 @@ class TierLifeTest {
     return count;
   }
 
-  private int run(String name, String... arguments) throws Exception {
-    Constructor<?> tool = Class.forName("org.apache.hadoop.hdfs.server." + name + "$Cli").getDeclaredConstructor();
-    tool.setAccessible(true);
-    Configuration conf = new Configuration(hdfs.cluster.getConfiguration(0));
-    return ToolRunner.run(conf, (Tool) tool.newInstance(), arguments);
-  }
-
   /** Upstream's Mover looks at files that were given a policy only, and at none of their replicas in RAM. */
   private void useTheMover() throws Exception {
     String[] policies = {null, "HOT", "ONE_SSD"};
@@ -214,7 +193,7 @@ class TierLifeTest {
       }
       files.add(path);
     }
-    assertThat(run("mover.Mover", "-p", "/")).isZero();
+    assertThat(hdfs.run("mover.Mover", "-p", "/")).isZero();
     for (int i = 0; i < policies.length; i++) {
       hdfs.await(files.get(i), RAM_DISK, others[i]);
     }
