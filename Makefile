@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help prepare patches whole native engine rdma-vm rdma-vm-jobs proofs java dist stock demo test lint unit unit-slow e2e e2e-slow conformance conformance-slow
-.PHONY: bench-default bench-engine bench-hdfs bench-job bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo images test-packages test-images package-table option-table docs clean
+.PHONY: bench-default bench-engine bench-hdfs bench-job bench-mapreduce bench-rpc bench-spark bench-stock bench-storage deb rpm repo images agent-image test-packages test-images package-table option-table docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,10 @@ repo: ## make apt and yum repositories of them, signed by gpg's key KEY=..., bui
 
 images: deb ## build container images from the packages for apt: howdah-base and howdah, by docker, podman or buildah
 	@ci/images
+
+agent-image: prepare ## build howdah-agent, the image of an agent of Jenkins (ci/Jenkinsfile), by docker, podman or buildah
+	@ci/prepare packages
+	@ci/images --agent
 
 test-packages: dist ## install, use, upgrade and remove the packages in systems of their own; with what make test leaves out
 	@ci/prepare packages

