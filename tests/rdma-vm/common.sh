@@ -249,6 +249,7 @@ java_binding() {
     # JVM allocates, which is for a compiler that optimises.
     "$JAVA_HOME/bin/java" -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Djava.net.preferIPv4Stack=true \
         -Dio.howdah.native=build/native -Dhowdah.test.transport="$1" \
+        -Dhowdah.test.divisor="${HOWDAH_TEST_DIVISOR:-8}" \
         -cp "$classes/test-classes:$classes/classes:$(cat "$classes/test.classpath")" io.howdah.engine.RunTests \
         EngineStreamTest FetchTest EngineEndTest SocketsTest -directBuffersAndEventsCostNoGarbage
 }

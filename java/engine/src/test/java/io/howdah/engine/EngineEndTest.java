@@ -232,8 +232,9 @@ class EngineEndTest {
 
   @Test
   void closingAndUsingAtTheSameTimeIsSafe() throws Exception {
+    int rounds = 200 / Integer.getInteger("howdah.test.divisor", 1);
     try (Pair pair = new Pair(Transports.LINKED)) {
-      for (int round = 0; round < 200; round++) {
+      for (int round = 0; round < rounds; round++) {
         EngineStream[] ends = pair.streams();
         List<CompletableFuture<Object>> users = new ArrayList<>();
         for (int i = 0; i < 3; i++) {
