@@ -52,7 +52,6 @@ class SharedHangTest extends SharedHdfs {
   private void whatWaitsForACopyEndsAndTheRestGoesOn() throws Exception {
     hdfs.setCapacity(RAM_DISK, 0);
     org.apache.hadoop.fs.Path path = hdfs.write("/file", MB / 2, 1);
-    awaitReplicas(path, 1, 2);
     TierDataset owner = leftToItsCopy(path);
     ReplicaInfo replica = hdfs.replica(owner, path);
     ExtendedBlock block = new ExtendedBlock(hdfs.pool(), replica);

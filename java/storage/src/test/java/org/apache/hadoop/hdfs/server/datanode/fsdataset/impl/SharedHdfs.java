@@ -241,8 +241,21 @@ abstract class SharedHdfs {
     throw new AssertionError("no DataNode has " + path);
   }
 
-  /** The DataNode that has given up its local files of a block for its copy; null if none has. */
-  TierDataset leftToItsCopy(org.apache.hadoop.fs.Path path) throws IOException {
+  /**
+   * Waits until a DataNode has given up its local files of a block for its copy, and the NameNode knows it; returns
+   * the DataNode. A round may find the copy not yet whole, or the replica in use.
+   */
+  TierDataset leftToItsCopy(org.apache.hadoop.fs.Path path) throws Exception {
+    TierCluster.awaitThat(() -> {
+      rounds();
+      return ownerWithoutFiles(path) != null;
+    }, () -> states(path));
+    awaitReplicas(path, 1, 2);
+    return ownerWithoutFiles(path);
+  }
+
+  /** The DataNode that serves a block from its copy as if it had the files; null if none does by now. */
+  TierDataset ownerWithoutFiles(org.apache.hadoop.fs.Path path) throws IOException {
     for (TierDataset dataset : hdfs.datasets()) {
       ReplicaInfo replica = hdfs.replica(dataset, path);
       if (replica != null && replica.getVolume() instanceof SharedVolume

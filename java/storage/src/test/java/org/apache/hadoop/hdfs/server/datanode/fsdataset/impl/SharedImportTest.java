@@ -22,7 +22,6 @@ class SharedImportTest extends SharedHdfs {
     begin("dfs.rdma.lustre.local.percentage=0.000001", "dfs.rdma.lustre.local.low.percentage=0.000001");
     hdfs.setCapacity(RAM_DISK, 0);
     Path path = hdfs.write("/file", MB, 1);
-    awaitReplicas(path, 1, 2);
     TierDataset owner = leftToItsCopy(path);
     Path here = hdfs.write("/here", 1000, 1);
     while (hdfs.dataset(owner(here)) != owner) {

@@ -80,7 +80,6 @@ class SharedSpaceTest extends SharedHdfs {
     Path path = hdfs.write("/file", MB / 2, 1);
     TierDataset owner = hdfs.dataset(owner(path));
     File local = hdfs.replica(owner, path).getBlockFile();
-    awaitReplicas(path, 1, 2);
     assertThat(leftToItsCopy(path)).isSameAs(owner);
     assertThat(local).doesNotExist();
     hdfs.assertHolds(path, MB / 2);
@@ -90,14 +89,13 @@ class SharedSpaceTest extends SharedHdfs {
       out.write(TierCluster.bytes(1000, 1));
     }
     assertThat(hdfs.replica(owner, path).getVolume().getStorageType()).isEqualTo(DISK);
-    awaitReplicas(path, 1, 2);
     assertThat(leftToItsCopy(path)).isSameAs(owner);
     assertThat(hdfs.read(path)).hasSize(MB / 2 + 1000).endsWith(TierCluster.bytes(1000, 1));
     owner.mover().round(); // writes the journal
     DataNodeProperties stopped = end(hdfs.datasets().indexOf(owner));
     comeBack(stopped);
-    TierCluster.awaitThat(() -> leftToItsCopy(path) != null, () -> types(path)); // before any look at the path
-    List<BlockEvent> events = leftToItsCopy(path).journal().of(id(path));
+    TierCluster.awaitThat(() -> ownerWithoutFiles(path) != null, () -> types(path)); // before any look at the path
+    List<BlockEvent> events = ownerWithoutFiles(path).journal().of(id(path));
     assertThat(events.get(events.size() - 1).toString()).contains("DISK\tARCHIVE\tcold");
     awaitReplicas(path, 1, 2);
     assertThat(hdfs.read(path)).hasSize(MB / 2 + 1000);
@@ -112,7 +110,6 @@ class SharedSpaceTest extends SharedHdfs {
   void whatIsDeletedDuringARollingUpgradeIsThereForARollback() throws Exception {
     startWithoutRam(AT_ONCE);
     Path path = hdfs.write("/file", MB / 2, 1);
-    awaitReplicas(path, 1, 2);
     TierDataset owner = leftToItsCopy(path);
     Block block = hdfs.blocks(path).get(0).getBlock().getLocalBlock();
     owner.enableTrash(hdfs.pool()); // as a heartbeat's answer has it done
@@ -173,7 +170,6 @@ class SharedSpaceTest extends SharedHdfs {
 
   private void hotCopiesComeToRamAndNoJournalIsOnTheSharedPath() throws Exception {
     Path path = hdfs.write("/hot", MB / 2, 1);
-    awaitReplicas(path, 1, 2);
     TierDataset owner = leftToItsCopy(path);
     owner.volumes(RAM_DISK).get(0).setCapacityForTesting(-1);
     owner.mover().promote(id(path));
