@@ -1,7 +1,8 @@
 """MapReduce's jobs on the stock tree, as it is by default and tuned, and on ours, in turn within one run.
 
 TeraSort, a sort of random text, WordCount with and without a combiner, and an inverted index. Each round of a side has a cluster
-of its own. Processor seconds are those of the tasks' processes, which their counters have, and of the NodeManagers.
+of its own, with HDFS or with a shared folder in its place. Processor seconds are those of the tasks' processes, which their
+counters have, and of the NodeManagers.
 """
 
 import argparse
@@ -29,12 +30,18 @@ SPLIT, LARGE_SPLIT = 128, 512
 LARGE_TARGETS = {("cpu", "stock"): 1 / 0.60, ("cpu", "tuned"): 1 / 0.75, ("time", "stock"): 1 / 0.75, ("wait", "stock"): 2.0}
 # No job slower than stock's default at any size; a difference within the spread is none.
 NOT_SLOWER = 1.0
+# In a shared folder, against stock's default in the same mode: 20 % shorter at any size.
+SHARED_TARGET = 1 / 0.80
 # Bytes written to local disk for each byte of map output, at most.
 DISK_MOST = 1.1
 # Units of the measures.
 MEASURES = {"time": "s", "cpu": "s", "disk bytes": "B/B", "wait": "s"}
 # What a wait that the clock does not show counts as, in seconds.
 TICK = 0.001
+
+
+# From this size on HDFS keeps one replica: three of each input would fill the one disk, and the page cache.
+ONE_REPLICA = 4096
 
 
 class Side(stock.Tree):
@@ -72,34 +79,44 @@ def tuned_options(size_mb):
     }
 
 
-def jobs(tree):
-    """{job: (command, input, output)}; each command takes the options behind its program's name."""
+JOBS = ("TeraSort", "Sort", "WordCount", "WordCount, no combiner", "inverted index")
+
+
+def jobs(tree, root=""):
+    """{job: (command, [..., input, output])}; each command takes the options behind its program's name.
+
+    root: the folder of all input and output
+    """
     examples = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-examples-*.jar")]
     bench = glob.glob(os.path.join(tree.home, "share", "howdah", "howdah-bench-*.jar"))[0]
     words = ["hadoop", "jar", bench, "io.howdah.bench.mapreduce.Words"]
     sort = ["-inFormat", SORTS % ("in", "In"), "-outFormat", SORTS % ("out", "Out")]
     sort += ["-outKey", "org.apache.hadoop.io.Text", "-outValue", "org.apache.hadoop.io.Text"]
-    return {
-        "TeraSort": (examples + ["terasort"], ["/tera", "/out-tera"]),
-        "Sort": (examples + ["sort"], [*sort, "/records", "/out-sort"]),
-        "WordCount": (examples + ["wordcount"], ["/text", "/out-count"]),
-        "WordCount, no combiner": (words, ["count", "/text", "/out-plain"]),
-        "inverted index": (words, ["index", "/text", "/out-index"]),
-    }
+    commands = [
+        (examples + ["terasort"], [root + "/tera", root + "/out-tera"]),
+        (examples + ["sort"], [*sort, root + "/records", root + "/out-sort"]),
+        (examples + ["wordcount"], [root + "/text", root + "/out-count"]),
+        (words, ["count", root + "/text", root + "/out-plain"]),
+        (words, ["index", root + "/text", root + "/out-index"]),
+    ]
+    return dict(zip(JOBS, commands))
 
 
 def settings(options):
     return ["-D%s=%s" % item for item in options.items()]
 
 
-def generate(tree, size_mb, site):
-    """Writes the inputs of all jobs."""
-    examples = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-examples-*.jar")]
-    tree.run(*examples, "teragen", "-Dmapreduce.job.maps=4", str((size_mb << 20) // 100), "/tera", **site)
+def inputs(size_mb, root, words):
+    """The commands of the examples' jar that write what jobs read. words: what follows their programs' names."""
     random = ["randomtextwriter", "-Dmapreduce.randomtextwriter.totalbytes=%d" % (size_mb << 20)]
     random += ["-Dmapreduce.randomtextwriter.bytespermap=%d" % (size_mb << 18)]
-    tree.run(*examples, *random, "/records", **site)
-    tree.run(*examples, *random, "-outFormat", TEXT_OUTPUT, "/text", **site)
+    commands = {
+        root + "/tera": ["teragen", "-Dmapreduce.job.maps=4", str((size_mb << 20) // 100), root + "/tera"],
+        root + "/records": [*random, root + "/records"],
+        root + "/text": [*random, "-outFormat", TEXT_OUTPUT, root + "/text"],
+    }
+    read = {job[-2] for job in words}
+    return [command for path, command in commands.items() if path in read]
 
 
 def counters(printed):
@@ -166,23 +183,40 @@ def history_port(cluster):
     return properties["port.historyserver.http"]
 
 
-def measure(tree, size_mb, wanted, scratch):
-    """{"JOB|MEASURE": figure} of each job, once, on a fresh cluster of this tree."""
-    folder = tempfile.mkdtemp(prefix=tree.name, dir=scratch)
+def start(tree, options, folder):
+    """Starts a cluster in a folder. Returns its folder, and the folder of its jobs' files."""
     cluster = os.path.join(folder, "cluster")
+    command = ["howdah", "cluster", "start", "--dir", cluster, "--memory", memory_of(options.size)]
+    root = ""
+    if options.mode:
+        root = os.path.join(folder, "shared")
+        os.mkdir(root)
+        command += ["--mode", options.mode, "--shared", root]
+    elif options.size >= ONE_REPLICA:
+        command += ["-D", "dfs.replication=1"]
+    tree.run(*command)
+    return cluster, root
+
+
+def measure(tree, options, scratch):
+    """{"JOB|MEASURE": figure} of each job, once, on a fresh cluster of this tree."""
+    folder = tempfile.mkdtemp(prefix=re.sub(r"\W+", "-", tree.name), dir=scratch)
+    examples = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-examples-*.jar")]
     figures = {}
-    tree.run("howdah", "cluster", "start", "--dir", cluster, "--memory", memory_of(size_mb))
+    cluster, root = start(tree, options, folder)
     try:
         site = {"HADOOP_CONF_DIR": os.path.join(cluster, "conf")}
-        generate(tree, size_mb, site)
-        for job, (program, words) in jobs(tree).items():
-            if wanted and job not in wanted:
-                continue
-            for name, value in run(tree, cluster, [*program, *settings(tree.options), *words], site).items():
+        wanted = {job: it for job, it in jobs(tree, root).items() if not options.job or job in options.job}
+        for command in inputs(options.size, root, [words for _, words in wanted.values()]):
+            tree.run(*examples, *command, **site)
+        for job, (program, words) in wanted.items():
+            found = run(tree, cluster, [*program, *settings(tree.options), *words], site)
+            if options.mode:
+                del found["disk bytes"]  # the counter has the job's output, too: all of it is in local files
+            for name, value in found.items():
                 figures["%s|%s" % (job, name)] = value
             if job == "TeraSort":
-                examples = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-examples-*.jar")]
-                tree.run(*examples, "teravalidate", "/out-tera", "/validated", **site)
+                tree.run(*examples, "teravalidate", root + "/out-tera", root + "/validated", **site)
             tree.run("hdfs", "dfs", "-rm", "-r", "-skipTrash", words[-1], **site)
     finally:
         tree.run("howdah", "cluster", "stop", "--dir", cluster)
@@ -205,14 +239,21 @@ def run(tree, cluster, command, site):
     return figures
 
 
-def add_rows(result, figures, size_mb):
-    """figures: {"JOB|MEASURE": {side: [figure a round]}}. A row for each measure of each job, against both kinds of stock."""
+def target_of(name, other, size_mb, mode):
+    """How many times better than another side a measure is to be; None for no target."""
+    if mode:
+        return SHARED_TARGET if (name, other) == ("time", "stock") else None
+    return LARGE_TARGETS.get((name, other)) if size_mb >= LARGE else None
+
+
+def add_rows(result, figures, size_mb, mode=None):
+    """figures: {"JOB|MEASURE": {side: [figure a round]}}. A row for each measure of each job, against each other side."""
     for case, sides in figures.items():
         job, name = case.rsplit("|", 1)
-        for other in ("stock", "tuned"):
-            if other not in sides:
+        for other in sides:
+            if other == "ours":
                 continue
-            target = LARGE_TARGETS.get((name, other)) if size_mb >= LARGE else None
+            target = target_of(name, other, size_mb, mode)
             not_slower = target is None and (name, other) == ("time", "stock")
             result.add(
                 name,
@@ -257,43 +298,71 @@ def arguments():
     parser.add_argument("--job", action="append", default=[], help="only this job; may be given again")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="of our jobs only; may be given again")
     parser.add_argument("--no-tuned", action="store_true", help="without tuned stock")
+    parser.add_argument("--no-stock", action="store_true", help="without stock's default, and so without targets against it")
+    parser.add_argument(
+        "--beside", action="append", default=[], metavar="NAME=VALUE", help="also our tree with this option; may be given again"
+    )
+    parser.add_argument("--mode", choices=("lustre-local", "lustre-only"), help="without HDFS, in a shared folder")
     options = parser.parse_args()
     if min(options.size, options.rounds, options.reducers) < 1:
         parser.error("--size, --rounds and --reducers must be at least 1")
-    if not all("=" in option for option in options.option):
-        parser.error("--option: NAME=VALUE was expected")
+    if not all("=" in option for option in options.option + options.beside):
+        parser.error("--option and --beside: NAME=VALUE was expected")
+    unknown = set(options.job) - set(JOBS)
+    if unknown:
+        parser.error("--job: one of %s was expected, not %s" % (", ".join(JOBS), ", ".join(sorted(unknown))))
+    if options.no_tuned and options.no_stock and not options.beside:
+        parser.error("nothing to compare with")
     return options
+
+
+def sides_of(options):
+    """The sides that are compared; ours is the first."""
+    common = common_options(options.size, options.reducers)
+    own = dict(common, **dict(option.split("=", 1) for option in options.option))
+    sides = [Side("ours", options.ours, options.java_home, own)]
+    if not options.no_stock:
+        sides.append(Side("stock", options.stock, options.java_home, common))
+    if not options.no_tuned:
+        sides.append(Side("tuned", options.stock, options.java_home, dict(common, **tuned_options(options.size))))
+    for beside in options.beside:
+        name, value = beside.split("=", 1)
+        short = ".".join(name.split(".")[-2:])
+        sides.append(Side("%s=%s" % (short, value), options.ours, options.java_home, dict(own, **{name: value})))
+    return sides
+
+
+def cluster_of(options):
+    """What the figures were measured on, in words."""
+    if options.mode:
+        return "2 NodeManagers, %s, one machine" % options.mode
+    return "3 DataNodes, %s, 2 NodeManagers, one machine" % (
+        "one replica" if options.size >= ONE_REPLICA else "3 replicas"
+    )
 
 
 def main():
     options = arguments()
-    common = common_options(options.size, options.reducers)
-    own = dict(option.split("=", 1) for option in options.option)
-    sides = [
-        Side("ours", options.ours, options.java_home, dict(common, **own)),
-        Side("stock", options.stock, options.java_home, common),
-    ]
-    if not options.no_tuned:
-        sides.append(Side("tuned", options.stock, options.java_home, dict(common, **tuned_options(options.size))))
     result = report.Report(
         "mapreduce",
         "stock Hadoop 2.8.1",
         options.root,
         jdk=report.jdk(options.java_home),
-        cluster="3 DataNodes, 2 NodeManagers, one machine",
+        cluster=cluster_of(options),
         size_mb=options.size,
         split_mb=split_mb(options.size),
         tuned=tuned_options(options.size),
-        own=own,
+        own=options.option,
+        beside=options.beside,
     )
     scratch = tempfile.mkdtemp(prefix="howdah-bench-")
     try:
         figures = stock.alternate(
-            "jobs", options.rounds, sides, lambda tree: measure(tree, options.size, options.job, scratch)
+            "jobs", options.rounds, sides_of(options), lambda tree: measure(tree, options, scratch)
         )
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-    add_rows(result, figures, options.size)
+    add_rows(result, figures, options.size, options.mode)
     print(result.write())
     lines = missed(result.rows)
     print("\n".join(lines) if lines else "every target is met")

@@ -1,5 +1,6 @@
 """Tests of how what jobs print becomes rows of MapReduce's benchmark."""
 
+import argparse
 import unittest
 
 import mapreduce
@@ -18,9 +19,9 @@ PRINTED = """
 """
 
 
-def rows_of(figures, size_mb):
+def rows_of(figures, size_mb, mode=None):
     result = report.Report("x", "stock", "/tmp")
-    mapreduce.add_rows(result, figures, size_mb)
+    mapreduce.add_rows(result, figures, size_mb, mode)
     return {(row["measure"], row["reference_name"]): row for row in result.rows}
 
 
@@ -57,6 +58,31 @@ class MapReduceTest(unittest.TestCase):
         rows = rows_of({"Sort|time": {"ours": [12.0, 12.1], "stock": [10.0, 10.1]}}, 1024)
         self.assertFalse(rows["time", "stock"]["met"])
         self.assertNotIn("target", rows_of({"Sort|cpu": {"ours": [1], "stock": [1]}}, 1024)["cpu", "stock"])
+
+    def test_in_a_shared_folder_jobs_are_to_be_a_fifth_shorter_than_stocks(self):
+        sides = {"ours": [8.1], "stock": [10.0], "tuned": [9.0], "merge.enabled=true": [7.0]}
+        rows = rows_of({"TeraSort|time": sides}, 1024, "lustre-only")
+        self.assertFalse(rows["time", "stock"]["met"])
+        self.assertNotIn("target", rows["time", "tuned"])
+        self.assertEqual(7.0, rows["time", "merge.enabled=true"]["reference"])
+
+    def test_only_inputs_that_are_read_are_written(self):
+        words = [["-outKey", "x", "/s/tera", "/s/out"], ["count", "/s/text", "/s/plain"]]
+        commands = mapreduce.inputs(2048, "/s", words)
+        self.assertEqual(["teragen", "randomtextwriter"], [command[0] for command in commands])
+        self.assertEqual(["/s/tera", "/s/text"], [command[-1] for command in commands])
+        self.assertEqual("21474836", commands[0][2])
+
+    def test_our_tree_with_another_option_is_a_side_of_its_own(self):
+        options = argparse.Namespace(
+            ours="/o", stock="/s", java_home="/j", size=1024, reducers=2, no_stock=False, no_tuned=True, option=["a.b.c=1"]
+        )
+        options.beside = ["mapred.rdma.shuffle.merge.enabled=true"]
+        sides = mapreduce.sides_of(options)
+        self.assertEqual(["ours", "stock", "merge.enabled=true"], [side.name for side in sides])
+        self.assertEqual(["/o", "/s", "/o"], [side.home for side in sides])
+        self.assertEqual("true", sides[2].options["mapred.rdma.shuffle.merge.enabled"])
+        self.assertEqual(["1", None, "1"], [side.options.get("a.b.c") for side in sides])
 
     def test_what_is_written_to_disk_has_a_bound_of_its_own(self):
         rows = rows_of({"Sort|disk bytes": {"ours": [1.6], "stock": [2.1], "tuned": [2.0]}}, 1024)
