@@ -11,7 +11,7 @@ public abstract class MergeInput implements Closeable {
   /** Order among inputs with equal keys; the merge keeps it here. */
   int rank;
 
-  /** The current record: where key and value begin, and how long they are. */
+  /** The current record: where key and value begin, and how long they are. The value is there after {@link #load}. */
   protected byte[] keyData;
   protected int keyAt;
   protected int keyLength;
@@ -21,6 +21,10 @@ public abstract class MergeInput implements Closeable {
 
   /** Moves on to the next record. @return false after the last */
   public abstract boolean next() throws IOException;
+
+  /** Reads the value, if it was not read with the key. Called once the record is the least of all inputs' records. */
+  void load() throws IOException {
+  }
 
   /** The records of another merge, which closes with the input. */
   public static MergeInput of(RawKeyValueIterator records) {

@@ -57,6 +57,7 @@ public final class PrefixMerge implements RawKeyValueIterator {
       return false;
     }
     MergeInput least = heap[0];
+    least.load();
     key.reset(least.keyData, least.keyAt, least.keyLength);
     value.reset(least.valueData, least.valueAt, least.valueLength);
     read += least.keyLength + least.valueLength;

@@ -2,25 +2,26 @@ package org.apache.hadoop.mapred;
 
 import java.io.EOFException;
 import java.io.IOException;
-import java.util.ArrayList;
-import java.util.List;
-import org.apache.hadoop.mapred.RecordPages.Vints;
 
 /**
- * Records in an IFile's form, which come in pieces of any size. A record within a piece stays where it is; one that
- * crosses pieces is copied together with the rest of the last one. Not thread-safe.
+ * Records in an IFile's form, which come in pieces of any size. A key or a value within a piece stays where it is; one
+ * that crosses pieces is copied together. A value that crosses pieces is not read before {@link #load}, so an input
+ * holds one piece and a key, however long its records are. Not thread-safe.
  */
 public abstract class RecordInput extends MergeInput {
   /** In place of both lengths, behind the last record. */
-  private static final byte END = -1;
-  private static final int END_BYTES = 2;
-  private static final int LENGTH_MOST = 5;
+  private static final int END = -1;
+  /** Bytes that follow a length's first byte are as many as that is below this. */
+  private static final int LONG_LENGTH = -112;
+  private static final byte[] NOTHING = new byte[0];
 
-  private byte[] data = new byte[0];
+  private byte[] data = NOTHING;
   private int at;
   private int end;
   /** Bytes that are not in {@link #data} yet. */
   private long left;
+  /** Bytes of the current value that were not read. */
+  private int unread;
   private boolean ended;
 
   /** @param bytes of all records with their lengths, and of the mark behind them */
@@ -36,81 +37,125 @@ public abstract class RecordInput extends MergeInput {
     if (ended) {
       return false;
     }
-    need(END_BYTES);
-    if (data[at] == END && data[at + 1] == END) {
-      if (left + end - at != END_BYTES) {
-        throw new IOException((left + end - at - END_BYTES) + " bytes behind the last record");
+    skip();
+    int key = length();
+    int value = length();
+    if (key == END && value == END) {
+      if (left() > 0) {
+        throw new IOException(left() + " bytes behind the last record");
       }
-      ended = true;
+      end();
       return false;
     }
-    int first = lengthBytes(0);
-    int head = first + lengthBytes(first);
-    need(head);
-    int key = Vints.read(data, at);
-    int value = Vints.read(data, at + first);
     if (key < 0 || value < 0) {
       throw new IOException("a record with lengths " + key + " and " + value);
     }
-    need((long) head + key + value);
-    keyData = data;
-    keyAt = at + head;
-    keyLength = key;
-    valueData = data;
-    valueAt = keyAt + key;
-    valueLength = value;
-    at = valueAt + value;
+    if ((long) key + value > left()) {
+      throw new EOFException("a record that goes on for " + ((long) key + value) + " bytes where " + left()
+          + " are left");
+    }
+    takeKey(key);
+    takeValue(value);
     return true;
   }
 
-  /** How many bytes a length has. @param offset where it is from here */
-  private int lengthBytes(int offset) throws IOException {
-    need(offset + 1L);
-    byte first = data[at + offset];
-    int bytes = Vints.sizeAt(data, at + offset);
-    if (first < 0 && (bytes <= 1 || bytes > LENGTH_MOST)) {
+  /** Keeps no piece: its memory was given back. */
+  private void end() {
+    ended = true;
+    data = NOTHING;
+    keyData = NOTHING;
+    valueData = NOTHING;
+  }
+
+  private void takeKey(int length) throws IOException {
+    keyLength = length;
+    if (length <= end - at) {
+      keyData = data;
+      keyAt = at;
+      at += length;
+    } else {
+      keyData = gather(length);
+      keyAt = 0;
+    }
+  }
+
+  private void takeValue(int length) {
+    valueLength = length;
+    if (length <= end - at) {
+      valueData = data;
+      valueAt = at;
+      at += length;
+    } else {
+      valueData = NOTHING;
+      unread = length;
+    }
+  }
+
+  @Override
+  void load() throws IOException {
+    if (unread > 0) {
+      valueData = gather(unread);
+      valueAt = 0;
+      unread = 0;
+    }
+  }
+
+  private long left() {
+    return left + end - at;
+  }
+
+  private void skip() throws IOException {
+    while (unread > 0) {
+      int bytes = Math.min(unread, here());
+      at += bytes;
+      unread -= bytes;
+    }
+  }
+
+  private int length() throws IOException {
+    int first = one();
+    if (first >= END) {
+      return first;
+    }
+    int bytes = LONG_LENGTH - first;
+    if (bytes < 1 || bytes > Integer.BYTES) {
       throw new IOException("a record whose length begins with the byte " + first);
     }
-    return bytes;
-  }
-
-  private void need(long bytes) throws IOException {
-    if (end - at < bytes) {
-      if (bytes > Integer.MAX_VALUE || bytes > left + end - at) {
-        throw new EOFException("a record that goes on for " + bytes + " bytes where " + (left + end - at)
-            + " are left");
-      }
-      fill((int) bytes);
+    int length = 0;
+    for (int i = 0; i < bytes; i++) {
+      length = length << Byte.SIZE | one() & 0xff;
     }
+    return length;
   }
 
-  private void fill(int bytes) throws IOException {
-    List<byte[]> pieces = new ArrayList<>();
-    long total = (long) end - at;
-    while (total < bytes) {
+  private byte one() throws IOException {
+    here();
+    return data[at++];
+  }
+
+  private byte[] gather(int length) throws IOException {
+    byte[] all = new byte[length];
+    for (int have = 0; have < length;) {
+      int bytes = Math.min(length - have, here());
+      System.arraycopy(data, at, all, have, bytes);
+      at += bytes;
+      have += bytes;
+    }
+    return all;
+  }
+
+  /** Bytes of this piece that are left, or of the next one. */
+  private int here() throws IOException {
+    while (at == end) {
       byte[] piece = left == 0 ? null : more();
       if (piece == null) {
         throw new EOFException("records that end " + left + " bytes too early");
       }
-      int used = (int) Math.min(piece.length, left);
-      left -= used;
-      total += used;
-      pieces.add(piece);
+      data = piece;
+      at = 0;
+      end = (int) Math.min(piece.length, left);
+      left -= end;
     }
-    if (at == end && pieces.size() == 1) {
-      data = pieces.get(0);
-    } else {
-      byte[] joined = new byte[Math.toIntExact(total)];
-      int to = end - at;
-      System.arraycopy(data, at, joined, 0, to);
-      for (byte[] piece : pieces) {
-        int used = (int) Math.min(piece.length, total - to);
-        System.arraycopy(piece, 0, joined, to, used);
-        to += used;
-      }
-      data = joined;
-    }
-    at = 0;
-    end = (int) total;
+    return end - at;
   }
 }

@@ -106,6 +106,11 @@ final class MapStream {
     return closed;
   }
 
+  /** Whether bytes that were asked for are not here, and the stream has not failed. */
+  synchronized boolean isWanted() {
+    return !closed && failure == null && arrived < asked;
+  }
+
   // The fetching side.
 
   /** The next window is here. */

@@ -6,6 +6,7 @@ import io.howdah.upgrade.Upgrade;
 import io.howdah.upgrade.hadoop.HadoopSettings;
 import java.io.IOException;
 import java.net.URL;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import org.apache.hadoop.mapred.JobConf;
@@ -161,12 +162,13 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     }
 
     @Override
-    public void lost(TaskAttemptID map) {
-      context.getStatus().addFetchFailedMap(org.apache.hadoop.mapred.TaskAttemptID.downgrade(map));
+    public void lost(List<TaskAttemptID> maps) {
+      maps.forEach(map -> context.getStatus().addFetchFailedMap(
+          org.apache.hadoop.mapred.TaskAttemptID.downgrade(map)));
       try {
         context.getReduceTask().statusUpdate(context.getUmbilical());
       } catch (IOException e) {
-        upgrade.component().log().warn("The ApplicationMaster was not told that {} is lost", map, e);
+        upgrade.component().log().warn("The ApplicationMaster was not told that {} are lost", maps, e);
       }
     }
   }

@@ -131,7 +131,7 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
     Map<Integer, MergeInput> inputs = new TreeMap<>();
     long bytes = 0;
     for (InMemoryMapOutput<K, V> output : memory) {
-      inputs.put(output.getMapId().getTaskID().getId(), input(output));
+      inputs.put(output.getMapId().getTaskID().getId(), new WholeInput(output.getMemory()));
       bytes += output.getSize();
     }
     for (MapStream stream : byMap.values()) {
@@ -162,23 +162,29 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
     return memory;
   }
 
-  private MergeInput input(InMemoryMapOutput<K, V> output) {
-    byte[] bytes = output.getMemory();
-    return new RecordInput(bytes.length) {
-      private byte[] rest = bytes;
+  /** An output that is here as a whole. Its memory is given back with the last record. */
+  private final class WholeInput extends RecordInput {
+    private final int size;
+    private byte[] rest;
 
-      @Override
-      protected byte[] more() {
-        byte[] all = rest;
-        rest = null;
-        return all;
-      }
+    WholeInput(byte[] bytes) {
+      super(bytes.length);
+      size = bytes.length;
+      rest = bytes;
+    }
 
-      @Override
-      public void close() {
-        unreserve(bytes.length);
-      }
-    };
+    @Override
+    protected byte[] more() {
+      byte[] all = rest;
+      rest = null;
+      return all;
+    }
+
+    @Override
+    public void close() {
+      rest = null;
+      unreserve(size);
+    }
   }
 
   private MergeInput input(MapStream stream) {

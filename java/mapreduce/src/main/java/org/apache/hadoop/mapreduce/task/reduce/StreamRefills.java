@@ -43,8 +43,8 @@ final class StreamRefills implements MapStream.Supply, Closeable {
     /** A connection over the engine, if that can be used. */
     RdmaShuffleConnection connection(URL url);
 
-    /** An output was lost: tell the ApplicationMaster. */
-    void lost(TaskAttemptID map);
+    /** Outputs were lost: tell the ApplicationMaster. */
+    void lost(List<TaskAttemptID> maps);
   }
 
   private final Reducer reducer;
@@ -334,8 +334,7 @@ final class StreamRefills implements MapStream.Supply, Closeable {
   }
 
   private void failed(Group group, List<MapStream> turn, Exception cause) {
-    List<MapStream> left = turn.stream().filter(stream -> !stream.isClosed() && stream.arrived() < stream.asked())
-        .collect(Collectors.toList());
+    List<MapStream> left = turn.stream().filter(MapStream::isWanted).collect(Collectors.toList());
     boolean over;
     synchronized (this) {
       if (closed || left.isEmpty()) {
@@ -351,10 +350,11 @@ final class StreamRefills implements MapStream.Supply, Closeable {
     SharedReads.LOG.warn("Fetching map output of {} from {} failed{}", left, left.get(0).base(),
         over ? "" : "; it is tried again", cause);
     if (over) {
-      MapStream lost = left.get(0);
-      reducer.lost(lost.map());
-      lost.fail(new IOException(lost + " could not be fetched to its end for " + retryMillis + " ms after reduce() had "
-          + "begun to read it. This reduce attempt fails; the next one fetches all before it merges", cause));
+      // All of them: the merge may wait for any. It ends the task when it is told, so the ApplicationMaster is first.
+      reducer.lost(left.stream().map(MapStream::map).collect(Collectors.toList()));
+      left.forEach(lost -> lost.fail(new IOException(lost + " could not be fetched to its end for " + retryMillis
+          + " ms after reduce() had begun to read it. This reduce attempt fails; the next one fetches all before it "
+          + "merges", cause)));
     }
   }
 

@@ -2,6 +2,8 @@ package org.apache.hadoop.mapreduce.task.reduce;
 
 import java.io.IOException;
 import java.lang.reflect.Field;
+import java.util.HashSet;
+import java.util.Set;
 import org.apache.hadoop.mapred.Counters;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
@@ -17,6 +19,7 @@ final class StreamScheduler<K, V> extends ShuffleSchedulerImpl<K, V> {
   private static final Field REMAINING = field("remainingMaps");
 
   private final Counters.Counter shuffled;
+  private final Set<TaskAttemptID> obsolete = new HashSet<>();
   private StreamMergeManager<K, V> streams;
   private boolean begun;
 
@@ -50,6 +53,11 @@ final class StreamScheduler<K, V> extends ShuffleSchedulerImpl<K, V> {
   @Override
   public synchronized void obsoleteMapOutput(TaskAttemptID map) {
     super.obsoleteMapOutput(map);
+    obsolete.add(map);
+    giveUp(map);
+  }
+
+  private void giveUp(TaskAttemptID map) {
     if (!begun && streams != null && streams.drop(map)) {
       putBack(map.getTaskID().getId());
     }
@@ -71,6 +79,8 @@ final class StreamScheduler<K, V> extends ShuffleSchedulerImpl<K, V> {
     super.copySucceeded(map, host, bytes, from, to, output);
     if (output instanceof StreamedMapOutput && !((StreamedMapOutput<K, V>) output).isCommitted()) {
       output.abort(); // another attempt of that map came first
+    } else if (obsolete.contains(map)) {
+      giveUp(map); // became so while its first windows were fetched
     }
   }
 
