@@ -28,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 /** The order of merged records is that of the job's comparator, and of the inputs where keys are equal. */
 class PrefixMergeTest {
   private static final int SEEDS = Boolean.getBoolean("howdah.test.slow") ? 500 : 20;
+  private static final int LONG = 100_000;
 
   private static Writable key(Class<?> kind, Random random) {
     int number = random.nextInt(200) - 100;
@@ -152,6 +153,58 @@ class PrefixMergeTest {
     }
     assertThat(errors).isPositive();
     RecordInput cut = input(new byte[] {1, 1, 7}, new Random(1));
-    assertThatThrownBy(cut::next).isInstanceOf(IOException.class).hasMessageContaining("3 are left");
+    assertThatThrownBy(cut::next).isInstanceOf(IOException.class).hasMessageContaining("2 bytes where 1 are left");
+    RecordInput longer = input(new byte[] {-1, -1, 0}, new Random(1));
+    assertThatThrownBy(longer::next).isInstanceOf(IOException.class).hasMessageContaining("1 bytes behind");
+  }
+
+  /** A value that goes on over many pieces is read once its record is the least. */
+  @Test
+  void ofAnInputOnePieceIsHeldHoweverLongItsRecordsAre() throws IOException {
+    JobConf job = new JobConf();
+    job.setMapOutputKeyClass(Text.class);
+    List<Pieces> inputs = new ArrayList<>();
+    for (int i = 0; i < 20; i++) {
+      ByteArrayOutputStream part = new ByteArrayOutputStream();
+      put(part, bytes(new Text("key" + (char) ('a' + i))), new byte[LONG]);
+      put(part, bytes(new Text("last")), new byte[LONG]);
+      inputs.add(new Pieces(end(part)));
+    }
+    PrefixMerge merge = new PrefixMerge(job, inputs, 1);
+    for (int i = 0; i < inputs.size(); i++) {
+      assertThat(merge.next()).isTrue();
+      assertThat(copy(merge.getValue())).isEqualTo(new byte[LONG]);
+      long read = inputs.stream().skip(i + 1).mapToInt(Pieces::taken).max().orElse(1);
+      assertThat(read).as("pieces of inputs whose record was not the least").isOne();
+    }
+    for (int i = 0; i < inputs.size(); i++) {
+      assertThat(merge.next()).isTrue();
+    }
+    assertThat(merge.next()).isFalse();
+  }
+
+  /** Records in pieces of a hundredth of a long value. */
+  private static final class Pieces extends RecordInput {
+    private final byte[] records;
+    private int taken;
+
+    Pieces(byte[] records) {
+      super(records.length);
+      this.records = records;
+    }
+
+    int taken() {
+      return taken;
+    }
+
+    @Override
+    protected byte[] more() {
+      int from = taken++ * LONG / 100;
+      return Arrays.copyOfRange(records, from, Math.min(records.length, from + LONG / 100));
+    }
+
+    @Override
+    public void close() {
+    }
   }
 }

@@ -3,7 +3,9 @@ package org.apache.hadoop.mapred;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Collections;
 import java.util.List;
 import java.util.Set;
@@ -34,6 +36,11 @@ public final class ReduceRun {
       this.value = value;
     }
 
+    /** Its key. */
+    public String key() {
+      return key.toString();
+    }
+
     /** Whether a map wrote it: keys end with the map's number and the record's. */
     public boolean isOf(int map) {
       return key.toString().split("-")[1].equals(String.valueOf(map));
@@ -49,6 +56,7 @@ public final class ReduceRun {
   public final Set<TaskAttemptID> lost = ConcurrentHashMap.newKeySet();
   private final List<TaskCompletionEvent> events = new CopyOnWriteArrayList<>();
   private final ReduceTask task;
+  private final ShuffleConsumerPlugin.Context<Text, BytesWritable> context;
   private final RdmaShuffle<Text, BytesWritable> shuffle = new RdmaShuffle<>();
 
   /** A reducer's attempt. @param local its local directory */
@@ -62,12 +70,18 @@ public final class ReduceRun {
     task.setShuffleSecret(secret);
     Task.TaskReporter reporter = task.new TaskReporter(new Progress(), null);
     Progress progress = new Progress();
-    shuffle.init(new ShuffleConsumerPlugin.Context<>(id, conf, FileSystem.getLocal(conf), master(),
+    context = new ShuffleConsumerPlugin.Context<>(id, conf, FileSystem.getLocal(conf), master(),
         new LocalDirAllocator("mapreduce.cluster.local.dir"), reporter, codec, null, null,
         reporter.getCounter(TaskCounter.SPILLED_RECORDS), reporter.getCounter(TaskCounter.REDUCE_INPUT_RECORDS),
         reporter.getCounter(TaskCounter.SHUFFLED_MAPS), reporter.getCounter(TaskCounter.REDUCE_SHUFFLE_BYTES),
         reporter.getCounter(TaskCounter.FAILED_SHUFFLE), reporter.getCounter(TaskCounter.MERGED_MAP_OUTPUTS),
-        task.taskStatus, progress.addPhase("copy"), progress.addPhase("sort"), task, task.getMapOutputFile(), null));
+        task.taskStatus, progress.addPhase("copy"), progress.addPhase("sort"), task, task.getMapOutputFile(), null);
+    shuffle.init(context);
+  }
+
+  /** What the shuffle was given. */
+  public ShuffleConsumerPlugin.Context<Text, BytesWritable> context() {
+    return context;
   }
 
   private TaskUmbilicalProtocol master() {
@@ -75,9 +89,9 @@ public final class ReduceRun {
         new Class<?>[] {TaskUmbilicalProtocol.class}, (proxy, method, arguments) -> {
           switch (method.getName()) {
             case "getMapCompletionEvents":
-              int from = Math.min(events.size(), (Integer) arguments[1]);
-              return new MapTaskCompletionEventsUpdate(
-                  events.subList(from, events.size()).toArray(new TaskCompletionEvent[0]), false);
+              TaskCompletionEvent[] all = events.toArray(new TaskCompletionEvent[0]);
+              int from = Math.min(all.length, (Integer) arguments[1]);
+              return new MapTaskCompletionEventsUpdate(Arrays.copyOfRange(all, from, all.length), false);
             case "statusUpdate":
               lost.addAll(((TaskStatus) arguments[1]).getFetchFailedMaps());
               return true;
@@ -88,7 +102,7 @@ public final class ReduceRun {
   }
 
   /** Something became of a map's attempt on a node. */
-  public void event(String attempt, TaskCompletionEvent.Status status, int port) {
+  public synchronized void event(String attempt, TaskCompletionEvent.Status status, int port) {
     TaskAttemptID id = TaskAttemptID.forName(attempt);
     events.add(new TaskCompletionEvent(events.size(), id, id.getTaskID().getId(), true, status,
         "http://localhost:" + port));
@@ -140,6 +154,13 @@ public final class ReduceRun {
     BytesWritable value = new BytesWritable();
     value.readFields(copy(records.getValue()));
     return key.equals(item.key) && value.equals(new BytesWritable(item.value));
+  }
+
+  /** The key of an iterator's record. */
+  public static String key(RawKeyValueIterator records) throws IOException {
+    Text key = new Text();
+    key.readFields(copy(records.getKey()));
+    return new String(key.getBytes(), 0, key.getLength(), StandardCharsets.UTF_8);
   }
 
   private static DataInputBuffer copy(DataInputBuffer from) {

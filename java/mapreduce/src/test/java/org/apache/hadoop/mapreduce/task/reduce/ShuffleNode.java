@@ -26,17 +26,21 @@ import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
 final class ShuffleNode implements Closeable {
   static final int REDUCERS = 3;
   private static final String USER = System.getProperty("user.name");
+  private static final ApplicationId APPLICATION = ApplicationId.newInstance(1000L, 1);
 
   final ShuffleHandler handler;
   private final Path local;
   private final Configuration conf = new Configuration();
-  private final ApplicationId application = ApplicationId.newInstance(1000L, 1);
   private final Token<JobTokenIdentifier> token;
   private final SecretKey secret;
 
   ShuffleNode(ShuffleHandler handler, Path local, String... settings) throws IOException {
-    this(handler, local, new Token<>(new JobTokenIdentifier(new Text("job_1000_0001")), new JobTokenSecretManager()),
-        settings);
+    this(handler, local, token(), settings);
+  }
+
+  /** The job's. */
+  static Token<JobTokenIdentifier> token() {
+    return new Token<>(new JobTokenIdentifier(new Text("job_1000_0001")), new JobTokenSecretManager());
   }
 
   /** One in place of another, which was closed: on its port, with its job and its outputs. */
@@ -45,7 +49,7 @@ final class ShuffleNode implements Closeable {
         Stream.of(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY + "=" + port), Stream.of(settings)).toArray(String[]::new));
   }
 
-  private ShuffleNode(ShuffleHandler handler, Path local, Token<JobTokenIdentifier> token, String... settings)
+  ShuffleNode(ShuffleHandler handler, Path local, Token<JobTokenIdentifier> token, String... settings)
       throws IOException {
     this.handler = handler;
     this.local = local;
@@ -59,7 +63,7 @@ final class ShuffleNode implements Closeable {
     handler.init(conf);
     handler.start();
     ByteBuffer data = ShuffleHandler.serializeServiceData(token);
-    handler.initializeApplication(new ApplicationInitializationContext(USER, application, data));
+    handler.initializeApplication(new ApplicationInitializationContext(USER, APPLICATION, data));
   }
 
   SecretKey secret() {
@@ -85,7 +89,12 @@ final class ShuffleNode implements Closeable {
 
   /** Writes the output of a map's attempt. @param raw bytes of each part before it was compressed */
   Path write(String attempt, long[] raw, byte[]... parts) throws IOException {
-    Path folder = local.resolve("usercache/" + USER + "/appcache/" + application + "/output/" + attempt);
+    return write(local, attempt, raw, parts);
+  }
+
+  /** Writes the output of a map's attempt into a NodeManager's local directory. */
+  static Path write(Path local, String attempt, long[] raw, byte[]... parts) throws IOException {
+    Path folder = local.resolve("usercache/" + USER + "/appcache/" + APPLICATION + "/output/" + attempt);
     Files.createDirectories(folder);
     SpillRecord index = new SpillRecord(parts.length);
     long at = 0;
@@ -96,7 +105,7 @@ final class ShuffleNode implements Closeable {
         at += parts[i].length;
       }
     }
-    index.writeToFile(new org.apache.hadoop.fs.Path(folder.resolve("file.out.index").toUri()), new JobConf(conf));
+    index.writeToFile(new org.apache.hadoop.fs.Path(folder.resolve("file.out.index").toUri()), new JobConf());
     return folder.resolve("file.out");
   }
 
