@@ -70,3 +70,47 @@ counter() {
     cluster status --dir "$DIR" --json | field 's["defaultFs"], s["state"]' | grep -q "'file:///', 'running'"
     with "$DIR" howdah stat | grep -q 'MapReduce shuffle'
 }
+
+# examples PROGRAM ARGUMENT...: one of Hadoop's example jobs.
+examples() { with "$DIR" hadoop jar "$TREE"/share/hadoop/mapreduce/hadoop-mapreduce-examples-*.jar "$@"; }
+
+# crc_files FOLDER...: the checksum files that stock's local file system leaves.
+crc_files() { find "$@" -name '.*.crc'; }
+
+# jobs_in_history N: whether the history server knows so many jobs that succeeded, at least.
+jobs_in_history() {
+    local port
+    port=$(sed -n 's/^port.historyserver.http=//p' "$DIR/cluster.properties")
+    [ "$(curl -fsS "http://localhost:$port/ws/v1/history/mapreduce/jobs" | grep -o '"state":"SUCCEEDED"' | wc -l)" -ge "$1" ]
+}
+
+@test "jobs on YARN read, write, stage and localize files of shared:///" {
+    slow
+    local shared=(-D fs.defaultFS=shared:/// -D fs.AbstractFileSystem.shared.impl=io.howdah.mapreduce.SharedFs)
+    rm -rf "$DIR"
+    cluster start --dir "$DIR" --nodemanagers 2 --mode lustre-local --shared "$SHARED"
+    count_words stock-fs
+    [ -n "$(crc_files "$SHARED/stock-fs")" ]
+    count_words one-job "${shared[@]}"
+    [ -z "$(crc_files "$SHARED/one-job")" ]
+    cluster stop --dir "$DIR"
+    cluster start --dir "$DIR" "${shared[@]}"
+    count_words all-jobs
+    [ -z "$(crc_files "$SHARED/all-jobs")" ]
+    [ "$(with "$DIR" hdfs dfs -ls "$SHARED/all-jobs" | grep -c "shared:///*$SHARED/all-jobs/part-r-\|$SHARED/all-jobs/_SUCCESS")" -ge 2 ]
+    # A file of the user's, which each task's NodeManager copies.
+    seq 1 100 >"$BATS_TEST_TMPDIR/numbers"
+    with "$DIR" hadoop jar "$TREE"/share/hadoop/tools/lib/hadoop-streaming-*.jar -files "$BATS_TEST_TMPDIR/numbers" \
+        -D mapreduce.job.reduces=2 -input "$SHARED/text" -output "$SHARED/streamed" \
+        -mapper 'sh -c "cat >/dev/null; wc -l <numbers"' -reducer 'uniq -c'
+    [ "$(cat "$SHARED"/streamed/part-* | awk '{ sum += $1; if ($2 != 100) exit 1 } END { print sum }')" -ge 2 ]
+    examples teragen 20000 "$SHARED/tera"
+    examples terasort -D mapreduce.job.reduces=2 "$SHARED/tera" "$SHARED/sorted"
+    examples teravalidate "$SHARED/sorted" "$SHARED/valid"
+    grep -q ^checksum "$SHARED"/valid/part-*
+    [ -z "$(crc_files "$SHARED/tera" "$SHARED/sorted" "$SHARED/valid")" ]
+    # The history server finds what the ApplicationMasters wrote.
+    wait_until 60 jobs_in_history 5
+    run -0 find "$SHARED/staging" -path '*/.staging/job_*'
+    [ -z "$output" ]
+}

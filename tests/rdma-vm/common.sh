@@ -164,6 +164,9 @@ rpc_pair() { java_pair org.apache.hadoop.ipc.RpcPair 256m "$1"; }
 # hdfs_pair TRANSPORT: the same with a NameNode and two DataNodes, and a client that writes and reads.
 hdfs_pair() { java_pair org.apache.hadoop.hdfs.net.HdfsPair 400m "$1"; }
 
+# shuffle_pair TRANSPORT: the same with a NodeManager's shuffle, and a reducer.
+shuffle_pair() { java_pair org.apache.hadoop.mapreduce.task.reduce.ShufflePair 256m "$1"; }
+
 # java_pair CLASS HEAP TRANSPORT: both ends of it.
 java_pair() {
     local transport=$3 folder server status=0 java=() classes=build/rdma-vm/classes

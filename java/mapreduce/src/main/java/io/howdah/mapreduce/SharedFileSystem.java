@@ -23,6 +23,7 @@ import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
+import org.apache.hadoop.fs.BlockLocation;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileAlreadyExistsException;
@@ -129,6 +130,16 @@ public final class SharedFileSystem extends RawLocalFileSystem {
       }
     }
     return found.toArray(new FileStatus[0]);
+  }
+
+  /** One location on no host: every node is as near as any other. Stock says "localhost", which no node is. */
+  @Override
+  public BlockLocation[] getFileBlockLocations(FileStatus file, long start, long length) throws IOException {
+    BlockLocation[] stock = super.getFileBlockLocations(file, start, length);
+    for (int i = 0; stock != null && i < stock.length; i++) {
+      stock[i] = new BlockLocation(new String[0], new String[0], stock[i].getOffset(), stock[i].getLength());
+    }
+    return stock;
   }
 
   // Owners and permissions.

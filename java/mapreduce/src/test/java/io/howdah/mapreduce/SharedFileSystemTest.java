@@ -12,6 +12,7 @@ import java.util.Arrays;
 import java.util.EnumSet;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.BlockLocation;
 import org.apache.hadoop.fs.CreateFlag;
 import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
@@ -23,6 +24,10 @@ import org.apache.hadoop.fs.Options;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.permission.FsPermission;
 import org.apache.hadoop.io.IOUtils;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.TextInputFormat;
 import org.apache.hadoop.security.UserGroupInformation;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -88,6 +93,23 @@ class SharedFileSystemTest {
     assertThatThrownBy(() -> fs.append(path)).isInstanceOf(FileNotFoundException.class);
     assertThatThrownBy(() -> fs.setPermission(path, FsPermission.getDefault()))
         .isInstanceOf(FileNotFoundException.class);
+  }
+
+  @Test
+  void everyNodeIsAsNearAsAnyOther() throws IOException {
+    Path path = file("f", "text");
+    BlockLocation[] places = fs.getFileBlockLocations(path, 1, 2);
+    assertThat(places).hasSize(1);
+    assertThat(places[0].getHosts()).isEmpty();
+    assertThat(places[0].getLength()).isEqualTo(4);
+    assertThat(fs.getFileBlockLocations(path, 4, 1)).isEmpty();
+    JobConf job = new JobConf(conf);
+    FileInputFormat.setInputPaths(job, path);
+    TextInputFormat format = new TextInputFormat();
+    format.configure(job);
+    InputSplit[] splits = format.getSplits(job, 1);
+    assertThat(splits).hasSize(1);
+    assertThat(splits[0].getLocations()).isEmpty();
   }
 
   @Test

@@ -101,11 +101,16 @@ public final class ReduceRun {
         });
   }
 
+  /** Something became of a map's attempt on a node of this machine. */
+  public void event(String attempt, TaskCompletionEvent.Status status, int port) {
+    event(attempt, status, "localhost", port);
+  }
+
   /** Something became of a map's attempt on a node. */
-  public synchronized void event(String attempt, TaskCompletionEvent.Status status, int port) {
+  public synchronized void event(String attempt, TaskCompletionEvent.Status status, String host, int port) {
     TaskAttemptID id = TaskAttemptID.forName(attempt);
     events.add(new TaskCompletionEvent(events.size(), id, id.getTaskID().getId(), true, status,
-        "http://localhost:" + port));
+        "http://" + host + ":" + port));
   }
 
   /** Fetches until reduce() can begin. */

@@ -46,6 +46,7 @@ class StreamMergeTest {
   private static final long SMALL_HEAP = 4 * MIB;
   private static final int OUTPUT = MIB;
   private static final int MAPS = 8;
+  private static final int MANY = Boolean.getBoolean("howdah.test.slow") ? 5000 : 200;
   private static final int SEEDS = Boolean.getBoolean("howdah.test.slow") ? 60 : 3;
 
   @TempDir
@@ -198,6 +199,33 @@ class StreamMergeTest {
     assertThat(run.count("STREAMED_MAPS")).isPositive();
     assertThat(run.count("MERGE_PASSES")).isGreaterThan(1);
     assertThat(run.count("MERGE_MEMORY_PEAK")).isLessThanOrEqualTo(MIB);
+    awaitNoSessions();
+  }
+
+  @Test
+  void aReducerWithoutMapsReadsNothing() throws Exception {
+    job.setNumMapTasks(0);
+    ReduceRun run = reducer(SMALL_HEAP);
+    assertThat(run.run().next()).isFalse();
+    run.close();
+    assertThat(run.count("MERGE_PASSES")).isEqualTo(1);
+  }
+
+  /** 5,000 of them in the slow tier: more than there are windows for. */
+  @Test
+  @Timeout(600)
+  void manyMapsAreMergedForOneReducer() throws Exception {
+    write(MANY, 2500, 300, new Random(13));
+    for (boolean ours : new boolean[] {true, false}) {
+      job.setBoolean("mapred.rdma.shuffle.merge.enabled", ours);
+      ReduceRun run = reducer(MANY * 2000L);
+      allSucceed(run);
+      assertRecords(run.run(), 0);
+      run.close();
+      assertThat(run.count(TaskCounter.SHUFFLED_MAPS)).isEqualTo(MANY);
+      assertThat(run.count("MERGE_MEMORY_PEAK")).isLessThanOrEqualTo(MANY * 1000L);
+      assertThat(run.count(TaskCounter.FAILED_SHUFFLE)).isZero();
+    }
     awaitNoSessions();
   }
 

@@ -19,7 +19,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Which attempt of a map a merge goes on with, whatever the order in which attempts are fetched and become obsolete. */
+/** Which attempt of a map a merge goes on with, in whatever order attempts are fetched and become obsolete. */
 class StreamSchedulerTest {
   private static final int KIB = 1 << 10;
   private static final int LENGTH = 200 * KIB;
