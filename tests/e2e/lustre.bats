@@ -44,7 +44,7 @@ counter() {
     [ "$(counter BYTES_SHARED_PATH)" -eq "$(counter 'Reduce shuffle bytes')" ]
     [ "$(counter BYTES_TCP)" -eq 0 ]
     count_words merged -D mapred.rdma.shuffle.merge.enabled=true -D mapreduce.reduce.memory.totalbytes=1048576
-    [ "$(counter MERGE_PASSES)" -ge 1 ]
+    [ "$(counter STREAMED_REDUCES)" -ge 1 ]
     if [ -n "${E2E_SLOW:-}" ]; then
         count_words half -D mapred.rdma.shuffle.lustre.read.percentage=50 -D mapreduce.job.reduces=2
         [ "$(counter BYTES_SHARED_PATH)" -gt 0 ]

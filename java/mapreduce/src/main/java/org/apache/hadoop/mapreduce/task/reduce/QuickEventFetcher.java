@@ -17,12 +17,18 @@ final class QuickEventFetcher<K, V> extends EventFetcher<K, V> {
   private final ExceptionReporter exceptions;
   private final int pauseMillis;
   private volatile boolean stopped;
+  private volatile long lastNanos = System.nanoTime();
 
   QuickEventFetcher(TaskAttemptID reduce, TaskUmbilicalProtocol umbilical, ShuffleScheduler<K, V> scheduler,
       ExceptionReporter exceptions, int most, int reducers) {
     super(reduce, umbilical, scheduler, exceptions, most);
     this.exceptions = exceptions;
     this.pauseMillis = pauseMillis(reducers);
+  }
+
+  /** When the last end of a map became known. */
+  long lastNanos() {
+    return lastNanos;
   }
 
   static int pauseMillis(int reducers) {
@@ -35,7 +41,9 @@ final class QuickEventFetcher<K, V> extends EventFetcher<K, V> {
     try {
       while (!stopped) {
         try {
-          getMapCompletionEvents();
+          if (getMapCompletionEvents() > 0) {
+            lastNanos = System.nanoTime();
+          }
           failures = 0;
           Thread.sleep(pauseMillis);
         } catch (IOException e) {

@@ -11,6 +11,8 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
   static final String COUNTERS = "Howdah Shuffle";
   /** Bytes that the reducer read from maps' files over a shared path. */
   static final String SHARED = "BYTES_SHARED_PATH";
+  /** How long reducers waited for map output when all maps had ended. */
+  static final String WAIT = "FETCH_WAIT_MILLIS";
 
   /** Makes the connection to a URL. */
   interface Connections {

@@ -39,10 +39,9 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   private Context<K, V> context;
   private JobConf conf;
   private ShuffleSchedulerImpl<K, V> scheduler;
-  private MergeManager<K, V> merger;
-  /** The same as the two before, if reduce() is fed while map output is fetched; else null. */
+  private CountedMergeManager<K, V> merger;
+  /** The same as the scheduler, if reduce() is fed while map output is fetched; else null. */
   private StreamScheduler<K, V> streamScheduler;
-  private StreamMergeManager<K, V> streamMerger;
   private final Map<Integer, RdmaFetcher<K, V>> fetchers = new ConcurrentHashMap<>();
   private int windowBytes;
   private int ahead;
@@ -85,21 +84,18 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     }
     scheduler = new ShuffleSchedulerImpl<>(conf, given.getStatus(), given.getReduceId(), this, given.getCopyPhase(),
         given.getShuffledMapsCounter(), given.getReduceShuffleBytes(), given.getFailedShuffleCounter());
-    merger = new MergeManagerImpl<>(given.getReduceId(), conf, given.getLocalFS(), given.getLocalDirAllocator(),
-        given.getReporter(), given.getCodec(), given.getCombinerClass(), given.getCombineCollector(),
-        given.getSpilledRecordsCounter(), given.getReduceCombineInputCounter(), given.getMergedMapOutputsCounter(),
-        this, given.getMergePhase(), files);
+    merger = new CountedMergeManager<>(given, conf, files, this);
   }
 
   private void initStreams(MapOutputFile files) throws IOException {
     StreamRefills refills = new StreamRefills(conf, new Refilled(), context.getReporter(),
         context.getReduceTask().getShuffleSecret());
     streamScheduler = new StreamScheduler<>(context, conf, this);
-    streamMerger = new StreamMergeManager<>(context, MergeBudget.of(conf, upgrade), files, this,
+    StreamMergeManager<K, V> streams = new StreamMergeManager<>(context, MergeBudget.of(conf, upgrade), files, this,
         number -> fetchers.get(number).current(), refills);
-    streamScheduler.streams(streamMerger);
+    streamScheduler.streams(streams);
     scheduler = streamScheduler;
-    merger = streamMerger;
+    merger = streams;
   }
 
   private void initStock(boolean encrypted) throws IOException {
@@ -124,7 +120,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   private RawKeyValueIterator shuffle() throws IOException, InterruptedException {
     int reducers = conf.getNumReduceTasks();
     int events = Math.min(EVENTS_MOST, Math.max(EVENTS_LEAST, EVENTS_OF_ALL / Math.max(1, reducers)));
-    EventFetcher<K, V> ends = new QuickEventFetcher<>(context.getReduceId(), context.getUmbilical(), scheduler, this,
+    QuickEventFetcher<K, V> ends = new QuickEventFetcher<>(context.getReduceId(), context.getUmbilical(), scheduler, this,
         events, reducers);
     ends.start();
     startFetchers();
@@ -132,6 +128,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
       context.getReporter().progress();
       throwFailure();
     }
+    merger.count(RdmaFetcher.WAIT, MapStream.millis(System.nanoTime() - ends.lastNanos()));
     ends.shutDown();
     for (Fetcher<K, V> fetcher : fetchers.values()) {
       fetcher.shutDown();
@@ -212,8 +209,8 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
     if (stock != null) {
       stock.close();
     }
-    if (streamMerger != null) {
-      streamMerger.end();
+    if (merger != null) {
+      merger.end();
     }
     upgrade.close();
   }

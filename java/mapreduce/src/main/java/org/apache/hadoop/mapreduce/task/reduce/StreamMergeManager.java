@@ -15,7 +15,6 @@ import org.apache.hadoop.mapred.PrefixMerge;
 import org.apache.hadoop.mapred.RawKeyValueIterator;
 import org.apache.hadoop.mapred.RecordInput;
 import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
-import org.apache.hadoop.mapred.Task;
 import org.apache.hadoop.mapreduce.CryptoUtils;
 import org.apache.hadoop.mapreduce.MRJobConfig;
 import org.apache.hadoop.mapreduce.TaskAttemptID;
@@ -25,12 +24,11 @@ import org.apache.hadoop.mapreduce.TaskAttemptID;
  * room; of others the first windows are, and the merge fetches the rest. What can't be streamed (compressed, encrypted,
  * or fetched over HTTP) and what has no room for a window goes to stock's code, which writes runs to disk. Thread-safe.
  */
-final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
+final class StreamMergeManager<K, V> extends CountedMergeManager<K, V> {
   private static final float MERGE_SHARE = 0.9f;
   private static final float SINGLE_SHARE = 0.25f;
   private static final int FETCHERS = 5;
 
-  private final ShuffleConsumerPlugin.Context<K, V> context;
   private final JobConf job;
   private final MergeBudget budget;
   private final IntFunction<RdmaShuffleConnection> connections;
@@ -38,16 +36,11 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
   private final boolean streams;
   private final Map<Integer, MapStream> byMap = new TreeMap<>();
   private int open;
-  private int runs;
 
   /** @param connections what a fetcher reads, by its number */
   StreamMergeManager(ShuffleConsumerPlugin.Context<K, V> of, MergeBudget budget, MapOutputFile files,
       ExceptionReporter exceptions, IntFunction<RdmaShuffleConnection> connections, StreamRefills refills) {
-    super(of.getReduceId(), limited(of.getJobConf(), budget), of.getLocalFS(), of.getLocalDirAllocator(),
-        of.getReporter(), of.getCodec(), of.getCombinerClass(), of.getCombineCollector(),
-        of.getSpilledRecordsCounter(), of.getReduceCombineInputCounter(), of.getMergedMapOutputsCounter(), exceptions,
-        of.getMergePhase(), files);
-    this.context = of;
+    super(of, limited(of.getJobConf(), budget), files, exceptions);
     this.job = of.getJobConf();
     this.budget = budget;
     this.connections = connections;
@@ -97,14 +90,6 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
     super.unreserve(size);
   }
 
-  @Override
-  public synchronized void closeOnDiskFile(CompressAwarePath file) {
-    if (file.getName().endsWith(Task.MERGED_OUTPUT_PREFIX)) {
-      runs++;
-    }
-    super.closeOnDiskFile(file);
-  }
-
   /** The first windows of an output are here. */
   synchronized void add(MapStream stream) {
     byMap.put(stream.map().getTaskID().getId(), stream);
@@ -138,7 +123,7 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
       inputs.put(stream.map().getTaskID().getId(), input(stream));
       bytes += stream.length();
     }
-    context.getMergedMapOutputsCounter().increment(inputs.size());
+    context().getMergedMapOutputsCounter().increment(inputs.size());
     open = byMap.size();
     refills.start(byMap.values(), job.getInt(MRJobConfig.SHUFFLE_PARALLEL_COPIES, FETCHERS));
     byMap.values().forEach(stream -> stream.begin(refills));
@@ -148,7 +133,7 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
     long arrived = byMap.values().stream().mapToLong(MapStream::arrived).sum();
     long length = byMap.values().stream().mapToLong(MapStream::length).sum();
     SharedReads.LOG.info("reduce() is fed from {} map outputs in memory, {} that are fetched on ({} of {} bytes are "
-        + "here) and {} runs on disk; keys are compared {}", memory.size(), byMap.size(), arrived, length, runs,
+        + "here) and {} runs on disk; keys are compared {}", memory.size(), byMap.size(), arrived, length, runs(),
         merge.comparesPrefixes() ? "by their first bytes" : "by the job's comparator");
     return merge;
   }
@@ -204,16 +189,18 @@ final class StreamMergeManager<K, V> extends MergeManagerImpl<K, V> {
     };
   }
 
-  /** Ends what is still fetched, and counts. */
-  void end() {
-    refills.close();
-    count("MERGE_PASSES", 1 + runs);
-    count("MERGE_MEMORY_PEAK", budget.peak());
-    count("STREAMED_MAPS", byMap.size());
-    count("FETCH_WAIT_MILLIS", MapStream.millis(refills.waitedNanos()));
+  @Override
+  long peak() {
+    return budget.peak();
   }
 
-  private void count(String name, long amount) {
-    context.getReporter().incrCounter(RdmaFetcher.COUNTERS, name, amount);
+  /** Ends what is still fetched, and counts. */
+  @Override
+  void end() {
+    refills.close();
+    super.end();
+    count("STREAMED_REDUCES", 1);
+    count("STREAMED_MAPS", byMap.size());
+    count(RdmaFetcher.WAIT, MapStream.millis(refills.waitedNanos()));
   }
 }
