@@ -14,7 +14,7 @@ setup_file() {
     ram=$(mktemp -d /dev/shm/howdah-e2e-XXXXXX)
     echo "$ram" >"$BATS_FILE_TMPDIR/ram"
     cluster start --dir "$DIR" --datanodes 1 --nodemanagers 1 -D mapreduce.task.io.sort.mb=1 \
-        -D mapred.rdma.spill.memory.enabled=false -D yarn.nodemanager.container-monitor.interval-ms=500 \
+        -D mapred.rdma.spill.memory.enabled=false \
         -D yarn.nodemanager.local-dirs="$BATS_FILE_TMPDIR/disk,$ram" -D yarn.nodemanager.delete.debug-delay-sec=36000
     write_text "$BATS_FILE_TMPDIR/text"
     with "$DIR" hdfs dfs -put "$BATS_FILE_TMPDIR/text" /text
@@ -121,58 +121,6 @@ both() {
     both examples sort -r 3 -inFormat org.apache.hadoop.mapreduce.lib.input.SequenceFileInputFormat \
         -outFormat org.apache.hadoop.mapreduce.lib.output.SequenceFileOutputFormat \
         -outKey org.apache.hadoop.io.Text -outValue org.apache.hadoop.io.Text /records
-}
-
-# merged REDUCERS COMMAND JOB ARGUMENT...: the job with the merge while fetching, in little memory, and with stock's.
-# Compares all that they wrote, byte for byte.
-merged() {
-    local merge sums=() reducers=$1
-    for merge in true false; do
-        with "$DIR" hdfs dfs -rm -r -f -skipTrash /out
-        "$2" "$3" -Dmapred.rdma.shuffle.merge.enabled=$merge -Dmapreduce.job.reduces="$reducers" \
-            -Dmapreduce.reduce.memory.totalbytes=4000000 "${@:4}" /out >"$BATS_TEST_TMPDIR/console" 2>&1 ||
-            { cat "$BATS_TEST_TMPDIR/console" && return 1; }
-        cat "$BATS_TEST_TMPDIR/console"
-        if [ $merge = true ]; then
-            grep -q "STREAMED_REDUCES=$reducers\$" "$BATS_TEST_TMPDIR/console"
-        else
-            run -1 grep STREAMED_REDUCES "$BATS_TEST_TMPDIR/console"
-        fi
-        run -1 grep -E 'Failed (reduce|map) tasks|Killed reduce tasks' "$BATS_TEST_TMPDIR/console"
-        sums+=("$(with "$DIR" hdfs dfs -text '/out/part-r-*' | md5sum)")
-    done
-    [ "${sums[0]}" = "${sums[1]}" ]
-}
-
-@test "what is merged while it is fetched is what stock's merge gives" {
-    slow
-    merged 2 examples wordcount /text
-    merged 2 words count /text
-    merged 1 words count /text
-    merged 2 examples wordcount -Dmapreduce.map.output.compress=true /text
-    merged 2 words count -Dmapreduce.job.encrypted-intermediate-data=true /text
-    examples teragen 100000 /rows
-    merged 3 examples terasort /rows
-    # Values of a key that are grouped by another comparator than they are sorted by.
-    seq 1 100000 | awk '{ print $1 % 7, ($1 * 7919) % 100003 }' >"$BATS_TEST_TMPDIR/grouped"
-    with "$DIR" hdfs dfs -put -f "$BATS_TEST_TMPDIR/grouped" /grouped
-    merged 2 examples secondarysort /grouped
-}
-
-@test "a reducer that merges while it fetches stays within a container that is nearly full" {
-    slow
-    examples teragen 3000000 /large
-    examples terasort -Dmapred.rdma.shuffle.merge.enabled=true -Dmapreduce.job.reduces=1 -Dmapreduce.task.io.sort.mb=64 \
-        -Dmapreduce.reduce.memory.mb=512 -Dmapreduce.reduce.java.opts=-Xmx400m /large /large-sorted \
-        >"$BATS_TEST_TMPDIR/console" 2>&1 || { cat "$BATS_TEST_TMPDIR/console" && return 1; }
-    cat "$BATS_TEST_TMPDIR/console"
-    run -1 grep -E 'Failed (reduce|map) tasks|Killed reduce tasks' "$BATS_TEST_TMPDIR/console"
-    grep -q 'STREAMED_REDUCES=1$' "$BATS_TEST_TMPDIR/console"
-    peak=$(sed -n 's/.*MERGE_MEMORY_PEAK=//p' "$BATS_TEST_TMPDIR/console")
-    [ "$peak" -gt $((100 << 20)) ]
-    [ "$peak" -le $((200 << 20)) ]
-    examples teravalidate /large-sorted /large-valid
-    [[ $(with "$DIR" hdfs dfs -cat '/large-valid/part-*') == checksum* ]]
 }
 
 @test "a job with a comparator of its own keeps stock's collector, one without reducers has none" {
