@@ -27,6 +27,8 @@ KINDS = (
     ("netty", r"^io\.netty\."),
     ("serialize", r"[sS]erializ|^java\.io\.Object(In|Out)putStream"),
     ("compress", r"\.lz4\.|\.snappy\.|^com\.ning\."),
+    ("merge", r"\.Merger|\.PrefixMerge|\.RecordInput|\.MergeManagerImpl|^org\.apache\.hadoop\.util\.PriorityQueue"),
+    ("collect", r"\.MapTask\$MapOutputBuffer|\.PagedMapOutput|\.RecordPages|\.MapSpills|\.PrefixSort|\.mapred\.IFile"),
     ("sort", r"TimSort|\.sort\(|Sorter|SortDataFormat"),
 )
 OTHER = "other"

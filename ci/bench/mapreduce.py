@@ -18,6 +18,8 @@ import time
 import urllib.error
 import urllib.request
 
+import java_profile
+import perf_profile
 import report
 import stock
 
@@ -198,8 +200,11 @@ def start(tree, options, folder):
     return cluster, root
 
 
-def measure(tree, options, scratch):
-    """{"JOB|MEASURE": figure} of each job, once, on a fresh cluster of this tree."""
+def measure(tree, options, scratch, windows=None):
+    """{"JOB|MEASURE": figure} of each job, once, on a fresh cluster of this tree.
+
+    windows: receives when each job ran, {job: (begin, end)}
+    """
     folder = tempfile.mkdtemp(prefix=re.sub(r"\W+", "-", tree.name), dir=scratch)
     examples = ["hadoop", "jar", tree.jar("mapreduce/hadoop-mapreduce-examples-*.jar")]
     figures = {}
@@ -210,7 +215,10 @@ def measure(tree, options, scratch):
         for command in inputs(options.size, root, [words for _, words in wanted.values()]):
             tree.run(*examples, *command, **site)
         for job, (program, words) in wanted.items():
+            began = time.monotonic()
             found = run(tree, cluster, [*program, *settings(tree.options), *words], site)
+            if windows is not None:
+                windows[job] = (began, began + found["time"])
             if options.mode:
                 del found["disk bytes"]  # the counter has the job's output, too: all of it is in local files
             for name, value in found.items():
@@ -237,6 +245,20 @@ def run(tree, cluster, command, site):
     figures["cpu"] += nodemanager_seconds(cluster) - before
     figures["wait"] = wait_of(attempts(history_port(cluster), job_id(printed)))
     return figures
+
+
+def profile(result, sides, options, scratch):
+    """Leaves in the report what the processors did in each job of one more round of each side, which counts nothing."""
+    for tree in sides:
+        windows = {}
+
+        def work(jvm_options):
+            with java_profile.all_jvms(jvm_options):
+                measure(tree, options, scratch, windows)
+
+        for job, kinds in java_profile.profile(options.java_home, work, lambda _: windows).items():
+            result.profiles["%s, %s" % (job, tree.name)] = kinds
+        print("profile, %s" % tree.name, flush=True)
 
 
 def target_of(name, other, size_mb, mode):
@@ -302,6 +324,8 @@ def arguments():
     parser.add_argument(
         "--beside", action="append", default=[], metavar="NAME=VALUE", help="also our tree with this option; may be given again"
     )
+    perf_profile.add_option(parser)
+    parser.set_defaults(profile="no")
     parser.add_argument("--mode", choices=("lustre-local", "lustre-only"), help="without HDFS, in a shared folder")
     options = parser.parse_args()
     if min(options.size, options.rounds, options.reducers) < 1:
@@ -343,6 +367,7 @@ def cluster_of(options):
 
 def main():
     options = arguments()
+    sides = sides_of(options)
     result = report.Report(
         "mapreduce",
         "stock Hadoop 2.8.1",
@@ -358,8 +383,10 @@ def main():
     scratch = tempfile.mkdtemp(prefix="howdah-bench-")
     try:
         figures = stock.alternate(
-            "jobs", options.rounds, sides_of(options), lambda tree: measure(tree, options, scratch)
+            "jobs", options.rounds, sides, lambda tree: measure(tree, options, scratch)
         )
+        if options.profile == "yes" and perf_profile.wanted(options, result):
+            profile(result, sides, options, scratch)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     add_rows(result, figures, options.size, options.mode)

@@ -56,7 +56,7 @@ def unavailable():
 
 def add_option(parser):
     """The option of every benchmark that can have a profile."""
-    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round, under perf (default yes)")
+    parser.add_argument("--profile", choices=("yes", "no"), default="yes", help="one more round, under perf (default %(default)s)")
 
 
 def wanted(options, result):
