@@ -60,7 +60,7 @@ counter() {
 
 @test "with local disks, intermediate data stays there and reducers fetch it" {
     slow
-    rm -rf "$DIR"
+    rm -rf "$DIR" "$SHARED"/howdah-*
     cluster start --dir "$DIR" --nodemanagers 2 --mode lustre-local --shared "$SHARED"
     count_words local
     [ "$(counter BYTES_SHARED_PATH)" -eq 0 ]

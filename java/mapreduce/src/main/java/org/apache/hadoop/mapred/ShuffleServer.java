@@ -314,9 +314,27 @@ final class ShuffleServer implements EventHandler, Closeable {
     }
     int map = name.getInt();
     try {
-      handlers.execute(() -> answer(session, request, map));
+      handlers.execute(new Asked(session, request, map));
     } catch (RejectedExecutionException e) {
       request.refuse(EBUSY, "too many requests are waiting");
+    }
+  }
+
+  /** A request that waits for a handler. */
+  private final class Asked implements Runnable {
+    private final ShuffleSession session;
+    private final FetchRequest request;
+    private final int map;
+
+    Asked(ShuffleSession session, FetchRequest request, int map) {
+      this.session = session;
+      this.request = request;
+      this.map = map;
+    }
+
+    @Override
+    public void run() {
+      answer(session, request, map);
     }
   }
 
@@ -350,12 +368,16 @@ final class ShuffleServer implements EventHandler, Closeable {
     return sessions.size();
   }
 
-  /** Ends all sessions. */
+  /** Ends all sessions. Requests that wait are refused: a reducer would wait for their answers. */
   @Override
   public void close() {
     stopped = true;
     service.close();
-    handlers.shutdownNow();
+    for (Runnable waiting : handlers.shutdownNow()) {
+      if (waiting instanceof Asked) {
+        refuse(((Asked) waiting).request, new IOException("the service has ended"));
+      }
+    }
     events.close();
     try {
       receiver.join(TimeUnit.SECONDS.toMillis(5));

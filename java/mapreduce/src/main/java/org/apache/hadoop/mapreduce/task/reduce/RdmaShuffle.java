@@ -40,6 +40,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   private JobConf conf;
   private ShuffleSchedulerImpl<K, V> scheduler;
   private CountedMergeManager<K, V> merger;
+  private QuickEventFetcher<K, V> ends;
   /** The same as the scheduler, if reduce() is fed while map output is fetched; else null. */
   private StreamScheduler<K, V> streamScheduler;
   private final Map<Integer, RdmaFetcher<K, V>> fetchers = new ConcurrentHashMap<>();
@@ -120,8 +121,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   private RawKeyValueIterator shuffle() throws IOException, InterruptedException {
     int reducers = conf.getNumReduceTasks();
     int events = Math.min(EVENTS_MOST, Math.max(EVENTS_LEAST, EVENTS_OF_ALL / Math.max(1, reducers)));
-    QuickEventFetcher<K, V> ends = new QuickEventFetcher<>(context.getReduceId(), context.getUmbilical(), scheduler, this,
-        events, reducers);
+    ends = new QuickEventFetcher<>(context.getReduceId(), context.getUmbilical(), scheduler, this, events, reducers);
     ends.start();
     startFetchers();
     while (!scheduler.waitUntilDone(PROGRESS_MILLIS) || streamScheduler != null && !streamScheduler.begin()) {
@@ -129,12 +129,16 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
       throwFailure();
     }
     merger.count(RdmaFetcher.WAIT, MapStream.millis(System.nanoTime() - ends.lastNanos()));
+    stopFetching();
+    scheduler.close();
+    return merge();
+  }
+
+  private void stopFetching() throws InterruptedException {
     ends.shutDown();
     for (Fetcher<K, V> fetcher : fetchers.values()) {
       fetcher.shutDown();
     }
-    scheduler.close();
-    return merge();
   }
 
   private void startFetchers() throws IOException {
@@ -208,6 +212,13 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
   public void close() {
     if (stock != null) {
       stock.close();
+    }
+    try {
+      if (ends != null) {
+        stopFetching(); // after a failure they are at work
+      }
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     }
     if (merger != null) {
       merger.end();

@@ -59,7 +59,6 @@ final class ShuffleSchedule {
   private static final int LOOK_MILLIS = 3;
 
   private final Random random;
-  private final boolean linkFaults;
   private final List<ShuffleNodeProcess> nodes;
   private final JobConf job;
   private final CompressionCodec codec;
@@ -78,6 +77,7 @@ final class ShuffleSchedule {
   private final List<Fault> atCopies = new ArrayList<>();
   private final List<Fault> atRecords = new ArrayList<>();
   private final Set<Fault> happened = new HashSet<>();
+  private boolean linkFaults;
   private volatile boolean copying;
   private volatile Throwable failure;
   private int attempts;
@@ -86,11 +86,9 @@ final class ShuffleSchedule {
    * A schedule.
    *
    * @param number one that no other schedule has, for the names of attempts
-   * @param linkFaults whether links are lost, slow, or the like, whatever else happens
    */
-  ShuffleSchedule(long seed, int number, List<ShuffleNodeProcess> nodes, boolean linkFaults, JobConf job,
-      CompressionCodec codec, Path scratch, SecretKey secret) {
-    this.linkFaults = linkFaults;
+  ShuffleSchedule(long seed, int number, List<ShuffleNodeProcess> nodes, JobConf job, CompressionCodec codec,
+      Path scratch, SecretKey secret) {
     this.random = new Random(seed);
     this.nodes = nodes;
     this.job = job;
@@ -251,9 +249,11 @@ final class ShuffleSchedule {
    *
    * @param first number of the attempt
    * @param room bytes that the first attempt may write to its disk
+   * @param links whether links are lost, slow, or the like, whatever else happens
    * @return whether the first attempt came through
    */
-  boolean run(int first, long room) throws Exception {
+  boolean run(int first, long room, boolean links) throws Exception {
+    linkFaults = links;
     for (int map = 0; map < maps; map++) {
       runMap(map);
     }

@@ -46,7 +46,7 @@ class StreamMergeTest {
   private static final long SMALL_HEAP = 4 * MIB;
   private static final int OUTPUT = MIB;
   private static final int MAPS = 8;
-  private static final int MANY = Boolean.getBoolean("howdah.test.slow") ? 5000 : 200;
+  private static final int MANY = Boolean.getBoolean("howdah.test.slow") ? 5000 : 100;
   private static final int SEEDS = Boolean.getBoolean("howdah.test.slow") ? 60 : 3;
 
   @TempDir
