@@ -100,7 +100,7 @@ public final class ChecksummedShuffles {
         return Collections.singletonList(seen).iterator();
       }).reduce(Seen::and);
     } finally {
-      broadcast.destroy();
+      broadcast.unpersist(); // destroy() waits for executors, of which one may stand still
     }
   }
 
