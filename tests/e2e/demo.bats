@@ -15,7 +15,10 @@ setup() {
     mkdir "$home/text"
     cat "$ROOT"/docs/*/*.md >"$home/text/one"
     cp "$ROOT/LICENSE" "$home/text/two"
-    run "$home/tree/bin/howdah" demo --size 20m --dir "$home/demo" --text "$home/text"
+    run "$home/tree/bin/howdah" demo --size 20m --dir "$home/demo" --text "$home/text" \
+        -D "mapreduce.map.java.opts=-Xmx512m -XX:+UseSerialGC $ONE_COMPILER" \
+        -D "mapreduce.reduce.java.opts=-Xmx768m -XX:+UseSerialGC $ONE_COMPILER" \
+        -D "spark.executor.extraJavaOptions=-XX:+UseSerialGC $ONE_COMPILER"
     echo "$output"
     [ "$status" -eq 0 ]
     [ "$(field "s['passed'], len(s['rows'])" <"$home/demo/demo.json")" = '(True, 7)' ]

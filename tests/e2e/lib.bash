@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # What the end-to-end tests share: the tree under test, and ways to ask a cluster. Loaded by bats.
 
+# JVMs of tests live for seconds, of which the second compiler takes the larger part; `make e2e-slow` has both, as users have.
+ONE_COMPILER=-XX:TieredStopAtLevel=1
+[ -z "${E2E_SLOW:-}" ] || ONE_COMPILER=''
+
 set_up_tree() {
     # shellcheck disable=SC2154 # BATS_TEST_DIRNAME is bats's
     ROOT=$(cd -- "$BATS_TEST_DIRNAME/../.." && pwd)
@@ -13,6 +17,7 @@ set_up_tree() {
     HOWDAH=$TREE/bin/howdah
     unset HADOOP_CONF_DIR YARN_CONF_DIR SPARK_CONF_DIR HADOOP_HOME SPARK_HOME
     export TREE HOWDAH
+    export HADOOP_OPTS=$ONE_COMPILER SPARK_DAEMON_JAVA_OPTS=$ONE_COMPILER SPARK_SUBMIT_OPTS=$ONE_COMPILER
 }
 
 # slow: what takes minutes is left to `make e2e-slow`.

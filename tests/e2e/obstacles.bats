@@ -53,8 +53,8 @@ OBSTACLES=(no_library other_library wrong_profile no_shared_memory little_locked
 declare -A SAID=([no_library]='libhowdah_jni.so' [other_library]='has interface -1' [wrong_profile]='profile .*/profile'
     [no_shared_memory]='/dev/shm' [little_locked_memory]='' [user_namespace]='user name ?space')
 
-no_library() { HADOOP_OPTS="-Dio.howdah.native=$BATS_FILE_TMPDIR/empty" "$@"; }
-other_library() { HADOOP_OPTS="-Dio.howdah.native=$BATS_FILE_TMPDIR/other" "$@"; }
+no_library() { HADOOP_OPTS="$ONE_COMPILER -Dio.howdah.native=$BATS_FILE_TMPDIR/empty" "$@"; }
+other_library() { HADOOP_OPTS="$ONE_COMPILER -Dio.howdah.native=$BATS_FILE_TMPDIR/other" "$@"; }
 wrong_profile() { HOWDAH_TUNING_PROFILE=$BATS_FILE_TMPDIR/profile "$@"; }
 # shellcheck disable=SC2016
 no_shared_memory() { unshare --mount bash -c 'mount -t tmpfs -o ro none /dev/shm && exec "$@"' bash "$@"; }

@@ -91,7 +91,7 @@ submit_it() {
     local status=0
     # shellcheck disable=SC2086 # words
     "$TREE/bin/spark-submit" --master "$MASTER" --executor-memory 512m --conf spark.ui.enabled=false $OPTIONS \
-        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J ${JVM:-}" \
+        --conf "spark.executor.extraJavaOptions=-Dlog4j.configuration=file:$LOG4J $ONE_COMPILER ${JVM:-}" \
         "$@" >"$OUT/out" 2>"$OUT/driver.log" 3>&- || status=$?
     APP=$(sed -n 's/.*with app ID \(app-[-0-9]*\).*/\1/p' "$OUT/driver.log")
     if [ "$status" -ne 0 ]; then tail -n 50 "$OUT/driver.log"; else cat "$OUT/out"; fi
@@ -208,7 +208,7 @@ switched_off() {
 @test "with authentication over the engine; what is to be encrypted goes over Netty or nowhere" {
     local secret='spark.authenticate=true spark.authenticate.secret=sesame'
     # shellcheck disable=SC2086 # words
-    SPARK_DAEMON_JAVA_OPTS=$(printf -- '-D%s ' $secret)
+    SPARK_DAEMON_JAVA_OPTS="$ONE_COMPILER $(printf -- '-D%s ' $secret)"
     export SPARK_DAEMON_JAVA_OPTS
     standalone "$OUT/secret"
     # shellcheck disable=SC2086 # words
@@ -275,7 +275,7 @@ soak() { python3 "$ROOT/tests/e2e/spark_soak.py" --tree "$TREE" --folder "$OUT" 
 
 @test "a gigabyte under more faults, one executor still for longer than Spark waits for it" {
     slow
-    soak --megabytes 1024 --kills 6 --stops 4 --seed 12
+    soak --megabytes 1024 --kills 6 --stops 4 --drop-rate 0.01 --seed 12
 }
 
 @test "2,000 times 2,000 tiny blocks" {
@@ -321,10 +321,10 @@ come_and_go() {
     slow
     local port
     port=$(free_port)
-    export SPARK_DAEMON_JAVA_OPTS="-Dspark.shuffle.service.enabled=true -Dspark.shuffle.service.port=$port"
+    export SPARK_DAEMON_JAVA_OPTS="$ONE_COMPILER -Dspark.shuffle.service.enabled=true -Dspark.shuffle.service.port=$port"
     master "$OUT/service"
     worker 1 2
-    unset SPARK_DAEMON_JAVA_OPTS
+    SPARK_DAEMON_JAVA_OPTS=$ONE_COMPILER
     wait_until 600 workers 1
     grep -q 'The shuffle service serves over libhowdah' "$WORK/worker1.log"
     OPTIONS="$FORCED --conf spark.executor.cores=1 $(come_and_go "$port")" submit_it "$ROOT/tests/e2e/spark_shuffle_twice.py"
