@@ -66,6 +66,22 @@ choose_sizes() {
     done
 }
 
+# on_first_node slurm|pbs: whether this script runs there.
+on_first_node() { [ "$1" = pbs ] || [ "${SLURMD_NODENAME:-}" = "${HOSTS[0]}" ]; }
+
+# choose_work slurm|pbs: whether the first node works beside its masters, where neither option says so: it does where it is a large
+# part of the job and the masters leave it most of what another node has for tasks.
+choose_work() {
+    local memory daemons=2 others
+    if [ -n "$ALL_WORK" ] || [ ${#HOSTS[@]} -gt 8 ] || ! on_first_node "$1" || [ "$(node_cores "${CORES[0]}")" -lt 8 ]; then return 0; fi
+    memory=$(node_memory "${MEMORY[0]}")
+    has_hdfs || daemons=1
+    plan_node "$memory" 0 "$daemons" 0 0
+    others=$CONTAINERS
+    plan_node "$memory" "$daemons" "$daemons" 1 0
+    [ $((4 * CONTAINERS)) -lt $((3 * others)) ] || ALL_WORK=yes
+}
+
 # check_names: refuses what would end up as another folder, another host or another option. Folders go into URIs, comma lists and
 # options that are split at blanks.
 check_names() {
@@ -87,7 +103,7 @@ check_names() {
 choose_master() {
     local names=("${HOSTS[0]}") name address
     [ "$1" = pbs ] || names+=("$(scontrol show node "${HOSTS[0]}" 2>/dev/null | grep -oE 'NodeAddr=[^ ]+' | cut -d= -f2 || true)")
-    if [ "$1" = pbs ] || [ "${SLURMD_NODENAME:-}" = "${HOSTS[0]}" ]; then # this is the first node
+    if on_first_node "$1"; then
         names+=("$(uname -n)" "$(hostname -I 2>/dev/null | tr ' ' '\n' | grep -m 1 -E '^[0-9.]+$' || true)")
     fi
     for name in "${names[@]}"; do

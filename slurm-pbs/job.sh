@@ -50,7 +50,9 @@ What the command leaves in HDFS goes with the job: copy it out. Exits as the com
   --settings FILE       HiBD's file of settings: a line each, C, H, M or Y (core, hdfs, mapred, yarn), NAME and VALUE
   --template NAME       a template of configurations over the cluster's (howdah template list); may be repeated
   -D PROPERTY=VALUE     one property over them, Hadoop's or Spark's; may be repeated
-  --all-work            the first node works too, as the others
+  --all-work            the first node works too, as the others; it does without this option where it has 8 cores, is one of at most 8
+                        nodes, and its masters leave it three quarters of the memory that another node has for tasks
+  --masters-only        the first node does not, whatever it has
 
 Environment:
   HOWDAH_HOME           the tree, in the same place on all nodes (default /usr/lib/howdah)
@@ -76,7 +78,7 @@ fail() {
 # make_job_folder: JOB with the configuration and what node.sh is told. A job that is started again gets another one.
 make_job_folder() {
     local workers=("${HOSTS[@]:1}") run=$JOB_ID try=0
-    if [ -n "$ALL_WORK" ] || [ ${#workers[@]} -eq 0 ]; then workers=("${HOSTS[@]}"); fi
+    if [ "$ALL_WORK" = yes ] || [ ${#workers[@]} -eq 0 ]; then workers=("${HOSTS[@]}"); fi
     WORKERS=${#workers[@]}
     until (umask 077; mkdir -- "$SUBMITTED/howdah-job-$run") 2>/dev/null; do
         [ -e "$SUBMITTED/howdah-job-$run" ] ||
@@ -302,7 +304,8 @@ read_options() {
     while [ $# -gt 0 ]; do
         case $1 in
             -h | --help) usage; exit 0 ;;
-            --all-work) ALL_WORK=1; shift ;;
+            --all-work) ALL_WORK=yes; shift ;;
+            --masters-only) ALL_WORK=no; shift ;;
             --in | --out | --mode | --ram | --ssd | --hdd | --shared | --settings | --template | -D)
                 [ $# -ge 2 ] || fail "$1 needs a value" "see: howdah.sbatch --help"
                 case $1 in
@@ -345,6 +348,7 @@ run_job() {
     find_allocation "$kind"
     SUBMITTED=${SHARED:-$SUBMITTED}
     choose_sizes
+    choose_work "$kind"
     check_names
     check_staging
     choose_master "$kind"

@@ -36,7 +36,7 @@ local_folder=$LOCAL/howdah-$RUN-$index
 masters=() workers=()
 if [ "$MODE" = spark-standalone ]; then scheduler=spark:master runner=spark:worker; else scheduler=yarn:resourcemanager runner=yarn:nodemanager; fi
 [ "$index" -ne 0 ] || masters=(hdfs:namenode "$scheduler")
-if [ "$index" -ne 0 ] || [ "$NODES" -eq 1 ] || [ -n "$ALL_WORK" ]; then workers=(hdfs:datanode "$runner"); fi
+if [ "$index" -ne 0 ] || [ "$NODES" -eq 1 ] || [ "$ALL_WORK" = yes ]; then workers=(hdfs:datanode "$runner"); fi
 if ! has_hdfs; then masters=(${masters[@]+"${masters[@]:1}"}) workers=(${workers[@]+"${workers[@]:1}"}); fi
 [ ${#workers[@]} -gt 0 ] || RAM='' SSD='' HDD=''
 declare -A pids=()

@@ -57,6 +57,28 @@ with_job() {
     [ "$(xargs <<<"$output")" = '2048 1' ]
 }
 
+@test "the first node works where that pays, and where an option says so" {
+    # work VARIABLE=VALUE...: what is chosen in a job of PBS on three large nodes, with these changes.
+    work() { with_job "node_memory() { echo \"\$1\"; }; node_cores() { echo \"\$1\"; }; KIND=pbs HOSTS=(a b c) MEMORY=(64000 0 0) CORES=(16 0 0); $*; choose_work \$KIND; echo \"[\$ALL_WORK]\"" </dev/null; }
+    local change chosen
+    while read -r chosen change; do
+        run -0 work "$change"
+        [ "$output" = "[${chosen#-}]" ] || { echo "$change: $output, not $chosen" && return 1; }
+    done <<'CASES'
+yes true
+no ALL_WORK=no
+- HOSTS+=(d e f g h i)
+- CORES=(7 0 0)
+- MEMORY=(16000 0 0)
+yes MEMORY=(16000 0 0) MODE=lustre-only
+yes ALL_WORK=yes CORES=(2 0 0)
+- KIND=slurm
+yes KIND=slurm SLURMD_NODENAME=a
+CASES
+    run -0 with_job 'read_options --masters-only true; echo "$ALL_WORK"'
+    [ "$output" = no ]
+}
+
 @test "names that would become other folders, hosts or options are refused" {
     local name
     for name in 'a b' a,b a%b 'a#b' 'a;b' a:b relative; do
