@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicReference;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
@@ -81,9 +82,18 @@ class SharedHangTest extends SharedHdfs {
       return owner.copies().has(id);
     }, () -> owner.counts().failures);
     TierCluster.awaitThat(() -> owner.inMotion() == 0, owner::inMotion);
-    try (FSDataOutputStream out = hdfs.fs.append(path)) {
-      out.write(TierCluster.bytes(1000, 1));
-    }
+    AtomicReference<IOException> late = new AtomicReference<>();
+    TierCluster.awaitThat(() -> {
+      try (FSDataOutputStream out = hdfs.fs.append(path)) {
+        out.write(TierCluster.bytes(1000, 1));
+        return true;
+      } catch (IOException e) { // a busy machine may take longer to copy the block back than the path may be silent
+        late.set(e);
+        hdfs.fs.recoverLease(path);
+        hdfs.report();
+        return false;
+      }
+    }, late::get);
     assertThat(hdfs.read(path)).hasSize(MB / 2 + 1000).endsWith(TierCluster.bytes(1000, 1));
   }
 
@@ -125,7 +135,7 @@ class SharedHangTest extends SharedHdfs {
     hdfs.assertHolds(path, MB / 2);
     answer(list, aside);
     for (Thread thread : waiting) {
-      thread.join();
+      TierCluster.awaitThat(() -> !thread.isAlive(), () -> thread);
     }
     for (TierDataset dataset : keeping) {
       assertThat(dataset.keepers().isStuck()).isFalse();

@@ -27,6 +27,7 @@ import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
@@ -126,6 +127,17 @@ abstract class SharedHdfs {
     ended.remove(stopped);
     hdfs.cluster.restartDataNode(stopped);
     hdfs.cluster.waitActive();
+  }
+
+  /**
+   * Likewise, of one that has lost folders: the NameNode makes no replica of a block before it has heard of its copy,
+   * of which the same report tells it a moment after it tells of the loss.
+   */
+  void comeBackWithLess(DataNodeProperties stopped) throws IOException {
+    hdfs.fs.setSafeMode(SafeModeAction.SAFEMODE_ENTER);
+    comeBack(stopped);
+    hdfs.cluster.triggerBlockReports();
+    hdfs.fs.setSafeMode(SafeModeAction.SAFEMODE_LEAVE);
   }
 
   @AfterEach

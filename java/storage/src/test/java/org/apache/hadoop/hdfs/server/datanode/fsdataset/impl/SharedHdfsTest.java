@@ -81,7 +81,7 @@ class SharedHdfsTest extends SharedHdfs {
     File ram = new File(hdfs.dataset(owner).volumes(RAM_DISK).get(0).getBasePath());
     DataNodeProperties stopped = end(owner);
     FileUtil.fullyDeleteContents(ram);
-    comeBack(stopped);
+    comeBackWithLess(stopped);
     awaitReplicas(path, 1, 2);
     assertThat(types(path)).contains(ARCHIVE);
     hdfs.assertHolds(path, MB / 2);

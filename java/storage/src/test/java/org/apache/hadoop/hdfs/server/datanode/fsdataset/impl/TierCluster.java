@@ -112,7 +112,9 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
         dataset.copies().prune();
         for (TierVolume volume : dataset.volumes(null)) {
           volume.setCapacityForTesting(-1);
-          // Upstream counts an appended block twice until it looks at the folder, each ten minutes.
+          // Until it looks at the folder, which it does not do here, upstream counts an appended block twice, and one
+          // that was deleted while it was written as less than nothing, which reads as 0: a block more would, too.
+          volume.incDfsUsed(pool(), 1L << 40);
           volume.onMetaFileDeletion(pool(), volume.getDfsUsed());
         }
       }
@@ -145,6 +147,8 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     conf.setInt("dfs.namenode.replication.pending.timeout-sec", 30);
     // A DataNode that has more to do than the others, by the last heartbeats, is a good one nevertheless.
     conf.setBoolean("dfs.namenode.replication.considerLoad", false);
+    // Else upstream runs du each ten minutes, and takes its word though blocks came and went meanwhile.
+    conf.setLong("fs.du.interval", 0);
     conf.setInt("dfs.client.block.write.locateFollowingBlock.initial.delay.ms", 50);
     conf.setInt("dfs.client.retry.window.base", 10);
     conf.setBoolean("dfs.client.block.write.replace-datanode-on-failure.best-effort", true);
@@ -306,8 +310,11 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
 
   Path write(String name, int size, int replication) throws IOException {
     Path path = new Path(name);
-    try (FSDataOutputStream out = fs.create(path, true, 4096, (short) replication, BLOCK)) {
+    FSDataOutputStream out = fs.create(path, true, 4096, (short) replication, BLOCK);
+    try {
       out.write(bytes(size, name.hashCode()));
+    } finally {
+      out.close(); // not by try(): it may throw what write() threw, which cannot suppress itself
     }
     return path;
   }
