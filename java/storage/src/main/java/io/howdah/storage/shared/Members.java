@@ -54,9 +54,14 @@ public final class Members {
     this.timeout = timeout;
   }
 
-  /** Shows that this one is alive. */
-  public void beat() throws IOException {
+  /** Shows for the first time that this one is alive. */
+  public void enter() throws IOException {
     Files.createDirectories(folder);
+    beat();
+  }
+
+  /** Shows that this one is alive. Fails if the folder is not there, as where the shared path is not mounted. */
+  public void beat() throws IOException {
     beats++;
     Files.write(folder.resolve(self), (System.currentTimeMillis() + " " + beats).getBytes(StandardCharsets.US_ASCII),
         StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);

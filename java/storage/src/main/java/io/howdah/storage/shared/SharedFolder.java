@@ -10,6 +10,7 @@ import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
+import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
@@ -201,7 +202,7 @@ public final class SharedFolder {
 
     /** Takes the place of an older copy. Not at the same time as another one of the same block. */
     public void place(SharedBlock block) throws IOException {
-      Files.createDirectories(of(id).toPath());
+      make(of(id).toPath());
       // A block file without its meta file is nothing, so that one comes first.
       Files.move(meta, meta(block), StandardCopyOption.ATOMIC_MOVE);
       Files.move(data, data(id), StandardCopyOption.ATOMIC_MOVE);
@@ -220,6 +221,19 @@ public final class SharedFolder {
         Files.deleteIfExists(data);
       }
       Files.deleteIfExists(meta);
+    }
+  }
+
+  /** Makes the folder of a block, but none above those of blocks, which are missing where the path is not mounted. */
+  private static void make(Path blocks) throws IOException {
+    for (Path each : new Path[] {blocks.getParent(), blocks}) {
+      if (!Files.isDirectory(each)) {
+        try {
+          Files.createDirectory(each);
+        } catch (FileAlreadyExistsException e) {
+          continue; // by another thread, for another block
+        }
+      }
     }
   }
 

@@ -43,7 +43,7 @@ class LeftoversTest {
       Files.delete(meta);
     }
     SharedList.write(folder.list(), Arrays.asList(blocks), false).close();
-    new Members(path, POOL, uuid, 2, 1000).beat();
+    new Members(path, POOL, uuid, 2, 1000).enter();
     age(owner(uuid), hours);
     age(member(uuid), hours);
   }

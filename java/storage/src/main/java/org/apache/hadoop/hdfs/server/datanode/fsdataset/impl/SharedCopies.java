@@ -155,7 +155,7 @@ final class SharedCopies {
     await("the shared copies of " + pool + " cannot be read", () -> {
       opened.folder.create();
       // Seen before the list is read: what is removed for a DataNode that is gone is not removed for one that is back.
-      new Members(settings.path(), pool, uuid, settings.keepers(), settings.memberTimeout()).beat();
+      new Members(settings.path(), pool, uuid, settings.keepers(), settings.memberTimeout()).enter();
       stripe(opened.folder);
       opened.folder.clean();
       SharedListReader reader = new SharedListReader(opened.folder.list());

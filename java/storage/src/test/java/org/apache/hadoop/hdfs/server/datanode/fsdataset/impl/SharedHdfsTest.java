@@ -162,6 +162,8 @@ class SharedHdfsTest extends SharedHdfs {
     hdfs.cluster.triggerHeartbeats();
     hdfs.assertHolds(before, MB);
     assertThat(hdfs.datasets().stream().mapToLong(dataset -> dataset.counts().failures.sum()).sum()).isPositive();
+    assertThatThrownBy(this::rounds).isInstanceOf(IOException.class);
+    assertThat(pool).as("nothing is written where the path is not mounted").doesNotExist();
     Files.move(aside, pool);
     hdfs.write("/after", 1000, 1);
     assertThat(hdfs.replica(hdfs.dataset(owner(before)), before)).isNotNull();
