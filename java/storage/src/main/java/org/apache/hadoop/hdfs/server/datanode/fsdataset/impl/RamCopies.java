@@ -136,10 +136,12 @@ final class RamCopies {
     return copy.length;
   }
 
-  /** Removes copies of replicas that have changed or are gone. */
+  /** Removes copies of replicas that have changed or are gone, and those in a folder that was taken away. */
   void prune() {
+    List<TierVolume> volumes = dataset.volumes(null);
     copies.forEach((block, copy) -> {
-      if (!copy.isOf(dataset.volumeMap.get(block.getBlockPoolId(), block.getBlockId()))) {
+      if (!volumes.contains(copy.volume)
+          || !copy.isOf(dataset.volumeMap.get(block.getBlockPoolId(), block.getBlockId()))) {
         drop(block);
       }
     });

@@ -148,6 +148,32 @@ class ShadowsTest {
   }
 
   @Test
+  void theShadowsOfAFolderInRamThatIsTakenAwayStayTheReplicasWhenItComesBack() throws Exception {
+    Path path = hdfs.write("/file", MB / 2, 1);
+    hdfs.await(path, RAM_DISK);
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    persist();
+    File left = hdfs.replica(holder, path).getBlockFile();
+    String all = TierCluster.folders(holder.datanode);
+    hdfs.useFolders(holder.datanode, TierCluster.withoutRam(all));
+    try {
+      persist();
+      hdfs.await(path, SSD);
+      try (FSDataOutputStream out = hdfs.fs.append(path)) {
+        out.write(TierCluster.bytes(1000, 1));
+      }
+      assertThat(left).exists();
+    } finally {
+      hdfs.useFolders(holder.datanode, all);
+    }
+    assertThat(left).as("what is older than the replica").doesNotExist();
+    assertThat(holder.volumes(RAM_DISK)).hasSize(1);
+    hdfs.await(path, SSD);
+    DataNodeTestUtils.runDirectoryScanner(holder.datanode);
+    assertThat(hdfs.read(path)).hasSize(MB / 2 + 1000).endsWith(TierCluster.bytes(1000, 1));
+  }
+
+  @Test
   void whatAnHsyncPersistedOutlivesAPowerFailure() throws Exception {
     byte[] bytes = TierCluster.bytes(MB / 2, 9);
     int synced = 300_001; // within a chunk

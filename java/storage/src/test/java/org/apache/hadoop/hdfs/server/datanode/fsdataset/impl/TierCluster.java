@@ -15,6 +15,9 @@ import java.util.Random;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.Callable;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -284,6 +287,22 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     } catch (UncheckedIOException e) {
       throw e.getCause();
     }
+  }
+
+  /** The folders that a DataNode has. */
+  static String folders(DataNode node) {
+    return node.getConf().get("dfs.datanode.data.dir");
+  }
+
+  /** Has a DataNode go on with other folders, as dfsadmin -reconfig does, and the NameNode hear of it. */
+  void useFolders(DataNode node, String folders) throws Exception {
+    node.reconfigurePropertyImpl("dfs.datanode.data.dir", folders); // without holding its configuration's lock
+    reportAll();
+  }
+
+  static String withoutRam(String folders) {
+    return Stream.of(folders.split(",")).filter(folder -> !folder.contains("[RAM_DISK]"))
+        .collect(Collectors.joining(","));
   }
 
   /** Runs the Balancer or the Mover; returns its exit code. */

@@ -334,6 +334,42 @@ class TierHdfsTest {
   }
 
   @Test
+  void aFolderInRamIsTakenAwayFromARunningDataNodeAndGivenBack(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", MB, 2);
+    hdfs.await(path, RAM_DISK, SSD);
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    Path hot = hdfs.write("/hot", MB, 3);
+    hdfs.await(hot, RAM_DISK, SSD, DISK);
+    for (TierDataset dataset : hdfs.datasets()) {
+      FinalizedReplica replica = (FinalizedReplica) hdfs.replica(dataset, hot);
+      dataset.copyToRam(hdfs.pool(), replica, dataset.volumes(RAM_DISK).get(0), null);
+    }
+    String all = TierCluster.folders(holder.datanode);
+    hdfs.useFolders(holder.datanode, TierCluster.withoutRam(all));
+    try {
+      assertThat(holder.volumes(RAM_DISK)).isEmpty();
+      holder.mover().round();
+      assertThat(holder.copies().size()).as("those in the folder").isZero();
+      awaitTwo(hdfs, path); // perhaps on its SSD
+      hdfs.assertHolds(path, MB);
+      hdfs.assertHolds(hot, MB);
+    } finally {
+      hdfs.useFolders(holder.datanode, all);
+    }
+    assertThat(holder.volumes(RAM_DISK)).hasSize(1);
+    awaitTwo(hdfs, path); // the folder has its replica still, and one goes
+    hdfs.assertHolds(path, MB);
+    hdfs.assertHolds(hot, MB);
+  }
+
+  private static void awaitTwo(TierCluster hdfs, Path path) throws Exception {
+    TierCluster.awaitThat(() -> {
+      hdfs.reportAll();
+      return hdfs.types(path).get(0).size() == 2;
+    }, () -> hdfs.types(path));
+  }
+
+  @Test
   void quotasCountWhatTheFilesPolicySays(TierCluster hdfs) throws Exception {
     Path folder = new Path("/quota");
     hdfs.fs.mkdirs(folder);
