@@ -269,7 +269,7 @@ public final class Leftovers {
   private static void removeTree(Path folder) throws IOException {
     for (Path file : files(folder)) {
       Path inside = folder.relativize(file);
-      if (!inside.toString().matches("list|list\\.new|tmp/blk_[^/]*")) {
+      if (!inside.toString().matches("list|list\\.new|doubts|tmp/blk_[^/]*")) {
         throw new IOException(file + " is none of a DataNode's files: remove it, or leave the folder");
       }
     }

@@ -14,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * The DataNodes of a block pool that have the shared path, and which of them serve another one's blocks. Each writes a
@@ -154,6 +155,13 @@ public final class Members {
       pulse.changed = now;
     }
     return now - pulse.changed <= timeout;
+  }
+
+  /** The members that may serve this one's blocks, as of the last look. */
+  public Set<String> deputies() {
+    return names.stream().filter(member -> !member.equals(self))
+        .sorted(Comparator.comparingLong((String member) -> weight(self, member)).reversed())
+        .limit(keepers + DEPUTIES).collect(Collectors.toCollection(TreeSet::new));
   }
 
   /** The members, by uuid, as of the last look. */

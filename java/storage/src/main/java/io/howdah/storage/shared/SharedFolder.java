@@ -1,12 +1,9 @@
 package io.howdah.storage.shared;
 
-import java.io.BufferedInputStream;
+import io.howdah.storage.BlockSums;
 import java.io.Closeable;
-import java.io.DataInputStream;
-import java.io.EOFException;
 import java.io.File;
 import java.io.IOException;
-import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
@@ -25,23 +22,18 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
-import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.hdfs.protocol.Block;
-import org.apache.hadoop.hdfs.server.datanode.BlockMetadataHeader;
 import org.apache.hadoop.hdfs.server.datanode.DatanodeUtil;
-import org.apache.hadoop.io.IOUtils;
-import org.apache.hadoop.util.DataChecksum;
 
 /**
- * What one DataNode has of a block pool on the shared path: {@code PATH/POOL/UUID/{list,finalized,open,tmp}}. Only that
- * DataNode writes there. Files are for the user of the DataNodes alone. Thread-safe but where it says otherwise.
+ * What one DataNode has of a block pool on the shared path: {@code PATH/POOL/UUID/{list,doubts,finalized,open,tmp}}.
+ * Only that DataNode writes there. Files are for the user of the DataNodes alone. Thread-safe but where it says
+ * otherwise.
  */
 public final class SharedFolder {
   private static final int PIECE = 1 << 20;
   /** Bytes after which those of a growing copy are forced to the servers, so that its end waits for few. */
   private static final int UNFORCED = 32 << 20;
-  /** Chunks that are verified at a time. */
-  private static final int CHUNKS = 512;
   /** The longest checksum of a chunk: the last one of a meta file changes while its chunk grows. */
   private static final int LAST_CHECKSUM = 8;
 
@@ -71,6 +63,11 @@ public final class SharedFolder {
   /** The list of the blocks. */
   public Path list() {
     return folder.resolve("list");
+  }
+
+  /** What it says of other DataNodes' copies. */
+  Path doubts() {
+    return folder.resolve("doubts");
   }
 
   /** The folder in which copies begin. */
@@ -371,23 +368,7 @@ public final class SharedFolder {
 
   /** Whether a block's data has the checksums of its meta file. Reads all of it. */
   public boolean isSound(SharedBlock block) throws IOException {
-    try (DataInputStream sums = new DataInputStream(new BufferedInputStream(Files.newInputStream(meta(block))));
-        InputStream in = Files.newInputStream(data(block.id()))) {
-      DataChecksum checksum = BlockMetadataHeader.readHeader(sums).getChecksum();
-      byte[] data = new byte[CHUNKS * checksum.getBytesPerChecksum()];
-      byte[] wanted = new byte[CHUNKS * checksum.getChecksumSize()];
-      for (long left = block.length(); left > 0; left -= data.length) {
-        int length = (int) Math.min(data.length, left);
-        int chunks = (length + checksum.getBytesPerChecksum() - 1) / checksum.getBytesPerChecksum();
-        IOUtils.readFully(in, data, 0, length);
-        sums.readFully(wanted, 0, chunks * checksum.getChecksumSize());
-        checksum.verifyChunkedSums(ByteBuffer.wrap(data, 0, length),
-            ByteBuffer.wrap(wanted, 0, chunks * checksum.getChecksumSize()), block.toString(), 0);
-      }
-      return true;
-    } catch (ChecksumException | EOFException e) {
-      return false;
-    }
+    return BlockSums.areRight(data(block.id()), meta(block), block.length());
   }
 
   /**

@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import io.howdah.storage.shared.Doubts;
 import io.howdah.storage.shared.Members;
 import io.howdah.storage.shared.SharedBlock;
 import io.howdah.storage.shared.SharedFolder;
@@ -19,6 +20,7 @@ import org.apache.hadoop.util.Time;
 final class Keepers {
   private static final int ROUNDS_PER_LOOK = 10;
   private static final long STOP_MS = 10_000;
+  private static final int MOST_UNTOLD = 1000;
 
   private final SharedDataset dataset;
   private final SharedSettings settings;
@@ -64,10 +66,14 @@ final class Keepers {
     private final ConcurrentHashMap<Long, Kept> kept = new ConcurrentHashMap<>();
     /** What the NameNode had deleted here: it is not served again until its owner has copied it anew. */
     private final ConcurrentHashMap<Long, Kept> refused = new ConcurrentHashMap<>();
+    /** The owners, by block, that are to be told of it. */
+    private final ConcurrentHashMap<Long, String> untold = new ConcurrentHashMap<>();
+    private final Doubts doubts;
     private int rounds;
 
-    private Pool(Members members) {
+    private Pool(Members members, Doubts doubts) {
       this.members = members;
+      this.doubts = doubts;
     }
   }
 
@@ -113,7 +119,8 @@ final class Keepers {
   }
 
   void open(String pool) {
-    pools.put(pool, new Pool(new Members(settings.path(), pool, uuid, settings.keepers(), settings.memberTimeout())));
+    pools.put(pool, new Pool(new Members(settings.path(), pool, uuid, settings.keepers(), settings.memberTimeout()),
+        new Doubts(settings.path(), pool, uuid)));
   }
 
   void close(String pool) {
@@ -139,8 +146,10 @@ final class Keepers {
         Pool there = entry.getValue();
         there.members.beat();
         boolean isLook = there.rounds++ % ROUNDS_PER_LOOK == 0 || isAsked;
+        tellDoubts(there);
         if (isLook) {
           there.members.look();
+          there.doubts.read(there.members.deputies()).forEach(id -> dataset.shared().doubt(pool, id));
         }
         if (read(pool, there) || isLook) {
           reconcile(pool, there, listed(there));
@@ -148,6 +157,14 @@ final class Keepers {
       }
     }
     isAsked = false;
+  }
+
+  private static void tellDoubts(Pool there) throws IOException {
+    if (!there.untold.isEmpty()) {
+      Map<Long, String> now = new HashMap<>(there.untold);
+      there.doubts.tell(now);
+      there.untold.keySet().removeAll(now.keySet());
+    }
   }
 
   /** The next round looks who the DataNodes are, which not every one does. */
@@ -207,6 +224,9 @@ final class Keepers {
     Kept kept = there == null ? null : there.kept.get(block.id());
     if (kept != null && kept.block.equals(block)) {
       there.refused.put(block.id(), kept);
+      if (there.untold.size() < MOST_UNTOLD) { // else the owner finds it by itself
+        there.untold.put(block.id(), kept.owner);
+      }
     }
   }
 

@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import io.howdah.storage.BlockSums;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
@@ -103,6 +104,11 @@ final class ReplicaCopy {
   boolean isOf(ReplicaInfo now) {
     return now == replica && now.getGenerationStamp() == block.getGenerationStamp()
         && now.getNumBytes() == block.getNumBytes() && now.getBlockFile().equals(original);
+  }
+
+  /** Whether its data has the checksums of its meta file. Reads both. */
+  boolean isSound() throws IOException {
+    return BlockSums.areRight(data.toPath(), meta.toPath(), block.getNumBytes());
   }
 
   /** Whether the replica is still the one that was copied: recovery gives back the same object changed. */

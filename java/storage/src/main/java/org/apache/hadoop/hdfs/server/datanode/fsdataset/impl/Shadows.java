@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import io.howdah.storage.Scrub;
 import java.io.File;
 import java.io.IOException;
 import java.io.InterruptedIOException;
@@ -8,6 +9,7 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
@@ -29,6 +31,7 @@ final class Shadows {
   private final TierDataset dataset;
   private final boolean isOn;
   private final long interval;
+  private final Scrub<ExtendedBlockId> scrub;
   private final ConcurrentHashMap<ExtendedBlockId, ReplicaCopy> shadows = new ConcurrentHashMap<>();
   /** Blocks that are being deleted: their shadows do not take the place of what is missing. */
   private final Set<ExtendedBlockId> going = ConcurrentHashMap.newKeySet();
@@ -37,10 +40,11 @@ final class Shadows {
   private volatile boolean isFailing;
 
   /** Those of a DataNode that persists what is in RAM, or does not: then there are none. */
-  Shadows(TierDataset dataset, boolean isOn, long interval) {
+  Shadows(TierDataset dataset, boolean isOn, long interval, Configuration conf) {
     this.dataset = dataset;
     this.isOn = isOn;
     this.interval = interval;
+    scrub = new Scrub<>(conf);
     thread.setDaemon(true);
   }
 
@@ -100,6 +104,7 @@ final class Shadows {
         revive(block, shadow);
       }
     });
+    scrub(Time.monotonicNow());
     for (TierVolume ram : dataset.volumes(StorageType.RAM_DISK)) {
       for (String pool : ram.getBlockPoolList()) {
         List<FinalizedReplica> replicas = dataset.finalizedIn(pool, ram);
@@ -113,6 +118,34 @@ final class Shadows {
       }
     }
     isFailing = isFailing && dataset.counts().failures.sum() > failures;
+  }
+
+  /** Verifies shadows that were not for long. */
+  synchronized void scrub(long now) {
+    scrub.round(now, shadows::keySet, this::verify);
+  }
+
+  /** Gives up a shadow that is damaged, or cannot be read; it is made anew from the replica in RAM. */
+  private long verify(ExtendedBlockId block) {
+    ReplicaCopy shadow = shadows.get(block);
+    if (shadow == null || isStopped) {
+      return 0;
+    }
+    String why = "has other checksums";
+    try {
+      if (shadow.isSound()) {
+        return shadow.bytes();
+      }
+    } catch (IOException e) {
+      why = e.toString();
+    }
+    if (shadows.remove(block, shadow)) { // else it was given up meanwhile, or has become the replica
+      dataset.counts().failures.increment();
+      TierDataset.LOG.warn("the copy of blk_{} in {} is damaged ({}), and is made anew from the replica in RAM",
+          block.getBlockId(), shadow.volume(), why);
+      shadow.delete();
+    }
+    return shadow.bytes();
   }
 
   /** The replica left RAM without being deleted: its file or its folder is gone. */

@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import io.howdah.storage.Scrub;
 import io.howdah.storage.shared.Members;
 import io.howdah.storage.shared.SharedBlock;
 import io.howdah.storage.shared.SharedFolder;
@@ -26,11 +27,15 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.util.AutoCloseableLock;
+import org.apache.hadoop.util.Time;
 
 /**
  * The copies on the shared path of this DataNode's replicas. One is made before the end of a block is acknowledged;
@@ -50,6 +55,7 @@ final class SharedCopies {
   private final ExecutorService cleaner = Executors.newSingleThreadExecutor(daemons("SharedCopies cleaner"));
   private final ConcurrentHashMap<String, Pool> pools = new ConcurrentHashMap<>();
   private final LocalSpace space;
+  private final Scrub<ExtendedBlockId> scrub;
   private final SharedFollowers followers;
   private final Thread thread = new Thread(this::run, "SharedCopies");
   private volatile boolean isStopped;
@@ -77,13 +83,14 @@ final class SharedCopies {
     }
   }
 
-  SharedCopies(SharedDataset dataset, SharedSettings settings, String uuid) {
+  SharedCopies(SharedDataset dataset, SharedSettings settings, String uuid, Configuration conf) {
     this.dataset = dataset;
     this.settings = settings;
     this.uuid = uuid;
     writers = new SharedWait("SharedCopies writer", THREADS, settings.path(), settings.timeout());
     space = new LocalSpace(dataset, settings);
     followers = new SharedFollowers(dataset);
+    scrub = new Scrub<>(conf);
     thread.setDaemon(true);
   }
 
@@ -454,6 +461,7 @@ final class SharedCopies {
   /** Makes the copies that are missing; those whose replica is gone take its place. */
   synchronized void round() {
     long failures = dataset.counts().failures.sum();
+    scrub(Time.monotonicNow());
     for (Map.Entry<String, Pool> entry : pools.entrySet()) {
       String pool = entry.getKey();
       Pool there = entry.getValue();
@@ -473,6 +481,57 @@ final class SharedCopies {
       space.round();
     }
     isFailing = isFailing && dataset.counts().failures.sum() > failures;
+  }
+
+  /** A keeper says that a copy is damaged: it is verified soon. */
+  void doubt(String pool, long id) {
+    scrub.doubt(new ExtendedBlockId(id, pool));
+  }
+
+  /** Verifies copies that were not for long. */
+  synchronized void scrub(long now) {
+    scrub.round(now, () -> {
+      List<ExtendedBlockId> all = new ArrayList<>();
+      pools.forEach((pool, there) -> there.blocks.keySet().forEach(id -> all.add(new ExtendedBlockId(id, pool))));
+      return all;
+    }, this::verify);
+  }
+
+  private long verify(ExtendedBlockId id) {
+    Pool there = pools.get(id.getBlockPoolId());
+    SharedBlock block = there == null ? null : there.blocks.get(id.getBlockId());
+    if (block == null || isStopped) {
+      return 0;
+    }
+    try {
+      if (!there.folder.isSound(block)) {
+        synchronized (there.stripe(block.id())) { // nobody puts other files in their place now
+          if (there.blocks.get(block.id()) == block && !there.folder.isSound(block)) {
+            damaged(there, block, id);
+          }
+        }
+      }
+    } catch (IOException e) {
+      TierDataset.LOG.debug("{} cannot be verified now", block, e); // as while the path is away
+    }
+    return block.length();
+  }
+
+  /** One that is all that is left is missing as soon as the NameNode knows; another one is made anew. */
+  private void damaged(Pool there, SharedBlock block, ExtendedBlockId id) throws IOException {
+    ReplicaInfo replica = dataset.volumeMap.get(id.getBlockPoolId(), block.id());
+    dataset.counts().failures.increment();
+    if (replica != null && replica.getVolume() instanceof SharedVolume) {
+      TierDataset.LOG.warn("the copy of {} in {} is damaged, and is the only one", block, there.folder);
+      dataset.datanode.reportBadBlocks(new ExtendedBlock(id.getBlockPoolId(), block.id(), block.length(),
+          block.stamp()));
+    } else {
+      TierDataset.LOG.warn("the copy of {} in {} is damaged: it is made anew from the local replica", block,
+          there.folder);
+      if (there.blocks.remove(block.id(), block)) {
+        tell(there, block.id());
+      }
+    }
   }
 
   /** A copy takes the place of a replica that is gone without having been deleted. */
@@ -608,12 +667,7 @@ final class SharedCopies {
       return null;
     }
     if (!there.folder.isSound(block)) {
-      dataset.counts().failures.increment();
-      TierDataset.LOG.warn("the copy of {} in {} is damaged: it is made anew from the local replica", block,
-          there.folder);
-      if (there.blocks.remove(block.id(), block)) {
-        tell(there, block.id());
-      }
+      damaged(there, block, new ExtendedBlockId(block.id(), pool));
       return null;
     }
     return there.folder.of(block.id());

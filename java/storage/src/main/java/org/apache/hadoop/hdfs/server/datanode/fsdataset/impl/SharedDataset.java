@@ -72,7 +72,7 @@ final class SharedDataset extends TierDataset {
     String uuid = datanode.getDatanodeUuid();
     own = volume(uuid, "own", DatanodeStorage.State.NORMAL, options, conf, settings);
     kept = volume(uuid, "kept", DatanodeStorage.State.READ_ONLY_SHARED, options, conf, settings);
-    shared = new SharedCopies(this, options, uuid);
+    shared = new SharedCopies(this, options, uuid, conf);
     keepers = new Keepers(this, options, uuid);
     promoter = new SharedWait("SharedDataset promoter", 1, options.path(), options.timeout());
     shared.start();

@@ -74,7 +74,7 @@ class TierDataset extends FsDatasetImpl {
     this.settings = settings;
     uses = new UseCounts(settings.halflife());
     mover = new TierMover(this, settings);
-    shadows = new Shadows(this, settings.mode().isAllInRam(), settings.moverInterval());
+    shadows = new Shadows(this, settings.mode().isAllInRam(), settings.moverInterval(), conf);
     status = new TierStatus(this, settings, datanode.getDatanodeUuid());
     mover.start();
     shadows.start();

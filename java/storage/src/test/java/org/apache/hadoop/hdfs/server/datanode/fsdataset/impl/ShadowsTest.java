@@ -27,6 +27,7 @@ import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
@@ -145,6 +146,54 @@ class ShadowsTest {
     assertThat(shadowFiles()).isEmpty();
     List<BlockEvent> events = holder.journal().of(new ExtendedBlockId(replica.getBlockId(), hdfs.pool()));
     assertThat(events).last().asString().endsWith("\tmoved\tRAM_DISK\tSSD\tlost");
+  }
+
+  @Test
+  void aDamagedShadowIsFoundAndMadeAnewFromTheReplica() throws Exception {
+    Path path = hdfs.write("/file", MB, 1);
+    hdfs.await(path, RAM_DISK);
+    persist();
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    verify(holder);
+    assertThat(hdfs.unpersisted()).isEmpty();
+    TierCluster.damage(shadowOf(holder, path));
+    verify(holder);
+    assertThat(hdfs.unpersisted()).isEqualTo(names(path));
+    persist();
+    assertThat(hdfs.unpersisted()).isEmpty();
+    restart(true);
+    hdfs.assertHolds(path, MB);
+  }
+
+  /** Verifies what is left of the last time, and then all. */
+  private static void verify(TierDataset dataset) {
+    dataset.shadows().scrub(TierCluster.later());
+    dataset.shadows().scrub(TierCluster.later());
+  }
+
+  @Test
+  void aDamagedShadowThatHasTakenTheReplicasPlaceIsMadeAnewFromAnotherOne() throws Exception {
+    Path path = hdfs.write("/file", MB, 2);
+    hdfs.await(path, RAM_DISK, RAM_DISK);
+    persist();
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    TierCluster.damage(shadowOf(holder, path));
+    holder.volumes(RAM_DISK).get(0).setCapacityForTesting(MB / 2);
+    holder.mover().round();
+    ReplicaInfo damaged = hdfs.replica(holder, path);
+    assertThat(damaged.getVolume().getStorageType()).isEqualTo(SSD);
+    TierCluster.awaitThat(() -> {
+      hdfs.assertHolds(path, MB); // a reader that meets the damage tells the NameNode
+      hdfs.report();
+      return hdfs.types(path).get(0).size() == 2 && hdfs.replica(holder, path) != damaged;
+    }, () -> hdfs.types(path));
+    for (TierDataset dataset : hdfs.datasets()) {
+      ReplicaInfo replica = hdfs.replica(dataset, path);
+      if (replica instanceof FinalizedReplica) {
+        assertThat(Files.readAllBytes(replica.getBlockFile().toPath()))
+            .isEqualTo(TierCluster.bytes(MB, path.toString().hashCode()));
+      }
+    }
   }
 
   @Test

@@ -9,7 +9,6 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.howdah.storage.Reason;
 import java.io.File;
 import java.io.IOException;
-import java.io.RandomAccessFile;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -316,14 +315,14 @@ class SharedHdfsTest extends SharedHdfs {
     SharedDataset dataset = (SharedDataset) hdfs.dataset(owner(path));
     FinalizedReplica replica = (FinalizedReplica) hdfs.replica(dataset, path);
     File copy = new File(folderOf(replica), replica.getBlockName());
-    damage(copy);
+    TierCluster.damage(copy);
     assertThat(dataset.giveUp(hdfs.pool(), replica, Reason.COLD)).as("there is no whole copy").isFalse();
     assertThat(unprotected()).isEqualTo(1);
     dataset.shared().round();
     assertThat(unprotected()).isZero();
     assertThat(copy).hasSameBinaryContentAs(replica.getBlockFile());
     awaitReplicas(path, 1, 2);
-    damage(replica.getBlockFile());
+    TierCluster.damage(replica.getBlockFile());
     TierCluster.awaitThat(() -> {
       hdfs.assertHolds(path, MB / 2); // from the copy; the reader that meets the damage tells the NameNode
       rounds();
@@ -344,33 +343,64 @@ class SharedHdfsTest extends SharedHdfs {
     TierDataset keeper = hdfs.datasets().stream().filter(dataset -> dataset != owner
         && dataset.volumeMap.get(hdfs.pool(), replica.getBlockId()) != null).findFirst().get();
     File copy = new File(folderOf(replica), replica.getBlockName());
-    damage(copy);
+    TierCluster.damage(copy);
     // As when a reader has met the damage there and told the NameNode.
     keeper.invalidate(hdfs.pool(), new Block[] {new Block(replica)});
     assertThat(hdfs.replica(keeper, path)).isNull();
     keeper.keepers().look();
     keeper.keepers().round();
     assertThat(hdfs.replica(keeper, path)).as("as long as its owner has it as it was").isNull();
-    assertThat(owner.giveUp(hdfs.pool(), replica, Reason.COLD)).as("the owner sees it and lists it no longer")
-        .isFalse();
-    owner.shared().round(); // and copies it anew, which the keeper reads in one go with that
+    assertThat(unprotected()).as("the owner does not know").isZero();
+    owner.keepers().look();
+    owner.keepers().round(); // it hears of it
+    assertThat(unprotected()).isZero();
+    owner.shared().round(); // it lists it no longer and copies it anew, which the keeper reads in one go
     assertThat(copy).hasSameBinaryContentAs(replica.getBlockFile());
     keeper.keepers().round();
     assertThat(hdfs.replica(keeper, path)).isNotNull();
     awaitReplicas(path, 1, 2);
   }
 
-  private static void damage(File file) throws IOException {
-    try (RandomAccessFile data = new RandomAccessFile(file, "rw")) {
-      data.seek(500);
-      int old = data.read();
-      data.seek(500);
-      data.write(old ^ 1);
-    }
-  }
-
   private long unprotected() {
     return hdfs.datasets().stream().mapToLong(dataset -> dataset.shared().unprotected(hdfs.pool()).size()).sum();
+  }
+
+  @Test
+  void aDamagedCopyIsFoundAndMadeAnewFromTheLocalReplica() throws Exception {
+    begin();
+    org.apache.hadoop.fs.Path path = hdfs.write("/file", 1000, 1);
+    awaitReplicas(path, 1, 2);
+    SharedDataset owner = (SharedDataset) hdfs.dataset(owner(path));
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(owner, path);
+    File copy = new File(folderOf(replica), replica.getBlockName());
+    verify(owner);
+    assertThat(unprotected()).isZero();
+    TierCluster.damage(copy);
+    Path aside = shared.resolve("aside");
+    Files.move(shared.resolve(hdfs.pool()), aside);
+    verify(owner);
+    assertThat(unprotected()).as("one that cannot be read is not damaged").isZero();
+    Files.move(aside, shared.resolve(hdfs.pool()));
+    verify(owner);
+    assertThat(unprotected()).isEqualTo(1);
+    owner.shared().round();
+    assertThat(unprotected()).isZero();
+    assertThat(copy).hasSameBinaryContentAs(replica.getBlockFile());
+    awaitReplicas(path, 1, 2);
+    assertThat(owner.giveUp(hdfs.pool(), replica, Reason.COLD)).isTrue();
+    TierCluster.damage(copy);
+    long failures = owner.counts().failures.sum();
+    verify(owner);
+    assertThat(owner.counts().failures.sum()).as("it is told").isGreaterThan(failures);
+    assertThat(copy).as("all that is left is not removed").exists();
+    TierCluster.damage(copy); // once more: it is what it was
+    hdfs.assertHolds(path, 1000);
+  }
+
+  /** Verifies what is left of the last time, and then all. */
+  private static void verify(TierDataset dataset) {
+    dataset.shared().scrub(TierCluster.later());
+    dataset.shared().scrub(TierCluster.later());
   }
 
   @Test

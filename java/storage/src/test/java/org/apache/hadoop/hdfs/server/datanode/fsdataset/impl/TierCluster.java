@@ -4,6 +4,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.File;
 import java.io.IOException;
+import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 import java.nio.file.Files;
@@ -36,6 +37,7 @@ import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 import org.apache.hadoop.util.AutoCloseableLock;
+import org.apache.hadoop.util.Time;
 import org.apache.hadoop.util.Tool;
 import org.apache.hadoop.util.ToolRunner;
 import org.junit.jupiter.api.extension.ExtensionContext;
@@ -49,6 +51,7 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   static final StorageType[] THREE = {StorageType.RAM_DISK, StorageType.SSD, StorageType.DISK};
   /** Far above what anything takes on a busy machine: its end means that it never comes. */
   private static final long WAIT_S = 240;
+  private static final AtomicInteger LATER = new AtomicInteger();
 
   final MiniDFSCluster cluster;
   final DistributedFileSystem fs;
@@ -320,6 +323,21 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   }
 
   // Files.
+
+  /** A time when all that was verified before it is to be verified again, and there is time for all of it. */
+  static long later() {
+    return Time.monotonicNow() + LATER.incrementAndGet() * TimeUnit.DAYS.toMillis(30);
+  }
+
+  /** Changes a bit of a file. */
+  static void damage(File file) throws IOException {
+    try (RandomAccessFile data = new RandomAccessFile(file, "rw")) {
+      data.seek(500);
+      int old = data.read();
+      data.seek(500);
+      data.write(old ^ 1);
+    }
+  }
 
   static byte[] bytes(int size, long seed) {
     byte[] bytes = new byte[size];
