@@ -110,6 +110,12 @@ abstract class SharedHdfs {
     hdfs = own.hdfs;
   }
 
+  /** Starts a cluster with two NameNodes for one test. */
+  void startHighlyAvailable(String... settings) throws IOException {
+    shared = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-shared-test-");
+    hdfs = TierCluster.highlyAvailable(conf(shared, settings), NODES, RAM_DISK, DISK);
+  }
+
   /** Has DataNodes that are there now go by other settings. */
   void use(String... settings) throws IOException {
     SharedSettings all = SharedSettings.of(conf(shared, settings));
@@ -180,7 +186,7 @@ abstract class SharedHdfs {
   }
 
   NumberReplicas replicas(org.apache.hadoop.fs.Path path) throws IOException {
-    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
+    BlockManager blocks = hdfs.namesystem().getBlockManager();
     return blocks.countNodes(blocks.getStoredBlock(hdfs.blocks(path).get(0).getBlock().getLocalBlock()));
   }
 
@@ -202,7 +208,7 @@ abstract class SharedHdfs {
 
   /** What there is of the blocks of a file, once if it is the same of all. */
   private Set<String> states(org.apache.hadoop.fs.Path path) throws IOException {
-    BlockManager blocks = hdfs.cluster.getNamesystem().getBlockManager();
+    BlockManager blocks = hdfs.namesystem().getBlockManager();
     Set<String> states = new TreeSet<>();
     for (LocatedBlock located : hdfs.blocks(path)) {
       Block block = located.getBlock().getLocalBlock();

@@ -7,6 +7,8 @@ import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
+import java.net.URISyntaxException;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -29,6 +31,8 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
+import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
+import org.apache.hadoop.hdfs.MiniDFSNNTopology;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
@@ -36,6 +40,8 @@ import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
+import org.apache.hadoop.hdfs.server.namenode.FSNamesystem;
+import org.apache.hadoop.hdfs.server.namenode.ha.HATestUtil;
 import org.apache.hadoop.util.AutoCloseableLock;
 import org.apache.hadoop.util.Time;
 import org.apache.hadoop.util.Tool;
@@ -63,17 +69,45 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
 
   /** With a DataNode for each configuration, which lies over the cluster's. */
   TierCluster(Configuration conf, StorageType[] types, Configuration[] overlays) throws IOException {
+    this(conf, types, overlays, null);
+  }
+
+  /** With two NameNodes, the first of which is active. */
+  static TierCluster highlyAvailable(Configuration conf, int dataNodes, StorageType... types) throws IOException {
+    conf.setInt("dfs.ha.tail-edits.period", 1);
+    return new TierCluster(conf, types, Stream.generate(() -> new Configuration(false)).limit(dataNodes)
+        .toArray(Configuration[]::new), MiniDFSNNTopology.simpleHATopology());
+  }
+
+  private TierCluster(Configuration conf, StorageType[] types, Configuration[] overlays, MiniDFSNNTopology nameNodes)
+      throws IOException {
     folder = Files.createTempDirectory(Paths.get("/dev/shm"), "howdah-storage-test-").toFile();
     conf.set(MiniDFSCluster.HDFS_MINIDFS_BASEDIR, folder.toString());
     try {
       cluster = new MiniDFSCluster.Builder(conf).numDataNodes(overlays.length).storageTypes(types)
-          .storagesPerDatanode(types.length).dataNodeConfOverlays(overlays).build();
+          .storagesPerDatanode(types.length).dataNodeConfOverlays(overlays).nnTopology(nameNodes).build();
       cluster.waitActive();
+      if (nameNodes != null) {
+        cluster.transitionToActive(0);
+      }
+      fs = nameNodes == null ? cluster.getFileSystem()
+          : HATestUtil.configureFailoverFs(cluster, conf);
     } catch (IOException | RuntimeException e) {
       FileUtil.fullyDelete(folder);
       throw e;
+    } catch (URISyntaxException e) {
+      throw new IllegalStateException(e); // upstream makes it
     }
-    fs = cluster.getFileSystem();
+  }
+
+  /** What the NameNode that is active has. */
+  FSNamesystem namesystem() {
+    for (int i = 0; i < cluster.getNumNameNodes(); i++) {
+      if (cluster.getNameNode(i).isActiveState()) {
+        return cluster.getNamesystem(i);
+      }
+    }
+    throw new AssertionError("no NameNode is active");
   }
 
   /** One cluster of three DataNodes in the mode HHH for all classes of tests; each test finds it empty. */
@@ -185,8 +219,15 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     return all;
   }
 
+  /** Has a DataNode that was ended go on without a mode when it starts again. */
+  static void withoutMode(DataNodeProperties node) throws ReflectiveOperationException {
+    Field conf = DataNodeProperties.class.getDeclaredField("conf");
+    conf.setAccessible(true);
+    ((Configuration) conf.get(node)).set("dfs.rdma.hhh.mode", "");
+  }
+
   String pool() {
-    return cluster.getNamesystem().getBlockPoolId();
+    return namesystem().getBlockPoolId();
   }
 
   /** The folders in RAM of all DataNodes. */
@@ -205,7 +246,7 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   /** The NameNode knows what room there is. */
   private void lookAgain() throws IOException {
     cluster.triggerHeartbeats();
-    Placement.lookAgain(cluster.getNamesystem().getBlockManager());
+    Placement.lookAgain(namesystem().getBlockManager());
   }
 
   /** The replica of a file's only block on a DataNode; null if it has none. */
@@ -246,14 +287,14 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
    * The NameNode looks now at what is to be done, tells DataNodes, and knows after this what they had to tell before.
    */
   void report() throws IOException {
-    if (!cluster.getNamesystem().isInSafeMode()) {
-      BlockManagerTestUtil.computeAllPendingWork(cluster.getNamesystem().getBlockManager());
+    if (!namesystem().isInSafeMode()) {
+      BlockManagerTestUtil.computeAllPendingWork(namesystem().getBlockManager());
     }
     each(node -> {
       DataNodeTestUtils.triggerDeletionReport(node);
       DataNodeTestUtils.triggerHeartbeat(node); // the same thread sends it, after the report was answered
     });
-    cluster.getNamesystem().getBlockManager().flushBlockOps(); // the NameNode answers before it looks at a report
+    namesystem().getBlockManager().flushBlockOps(); // the NameNode answers before it looks at a report
   }
 
   /** The first call after the NameNode's restart may end with the connection of the one before. */

@@ -8,7 +8,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 import io.howdah.storage.Reason;
 import java.io.File;
 import java.io.IOException;
-import java.lang.reflect.Field;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
@@ -108,9 +107,7 @@ class TierLifeTest {
   private void leaveTheMode() throws Exception {
     for (int i = 0; i < 3; i++) {
       DataNodeProperties node = hdfs.cluster.stopDataNode(0); // the next one is the first then
-      Field conf = DataNodeProperties.class.getDeclaredField("conf");
-      conf.setAccessible(true);
-      ((Configuration) conf.get(node)).set("dfs.rdma.hhh.mode", "");
+      TierCluster.withoutMode(node);
       hdfs.cluster.restartDataNode(node);
     }
     hdfs.cluster.getConfiguration(0).set("dfs.rdma.hhh.mode", "");
