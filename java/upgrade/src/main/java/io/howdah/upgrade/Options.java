@@ -114,8 +114,9 @@ public final class Options {
       "mapred.rdma.shuffle.lustre.read.percentage", 100, 0, 100,
       "of 100 maps, how many have their output read over the shared path; below 100 that stays so, and the others' is "
           + "fetched over the engine");
-  public static final Option<Boolean> SHUFFLE_MERGE = Option.flag("mapred.rdma.shuffle.merge.enabled", false,
-      "reduce() is fed from memory while map output is fetched, in place of after a merge on disk");
+  public static final Option<Boolean> SHUFFLE_MERGE = Option.flag("mapred.rdma.shuffle.merge.enabled", true,
+      "reduce() is fed from memory while map output is fetched, in place of after a merge on disk; where "
+          + "mapreduce.reduce.input.buffer.percent is set, only if this is set, too");
   public static final Option<Double> SHUFFLE_MEMORY_SHARE = Option.share("mapred.rdma.shuffle.memory.percentage", 0.5,
       "share of a reducer's heap that map output may take while it is merged so");
   public static final Option<Boolean> MAP_OUTPUT_SORT = Option.flag("mapred.rdma.map.output.sort", true,

@@ -76,7 +76,7 @@ public final class RdmaShuffle<K, V> implements ShuffleConsumerPlugin<K, V>, Exc
         return;
       }
       files = OutputFolders.of(given.getMapOutputFile(), conf);
-      if (StreamMergeManager.isWanted(upgrade, given.getReduceId())) {
+      if (StreamMergeManager.isWanted(upgrade, conf, given.getReduceId())) {
         initStreams(files);
         return;
       }

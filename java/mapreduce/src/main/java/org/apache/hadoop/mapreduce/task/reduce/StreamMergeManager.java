@@ -48,9 +48,27 @@ final class StreamMergeManager<K, V> extends CountedMergeManager<K, V> {
     this.streams = of.getCodec() == null && !CryptoUtils.isEncryptedSpillEnabled(job);
   }
 
-  /** Whether an attempt is to merge this way. Only a reducer's first one is; the others come through as stock's do. */
-  static boolean isWanted(Upgrade upgrade, TaskAttemptID reduce) throws IOException {
-    return upgrade.get(Options.SHUFFLE_MERGE) && reduce.getId() == 0 && StreamScheduler.isPossible();
+  /**
+   * Whether an attempt is to merge this way. Only a reducer's first one is; the others come through as stock's do. Who
+   * sets how much memory stock's merge may keep while reduce() runs has that, unless this merge is asked for, too.
+   */
+  static boolean isWanted(Upgrade upgrade, JobConf job, TaskAttemptID reduce) throws IOException {
+    if (!upgrade.get(Options.SHUFFLE_MERGE) || reduce.getId() > 0 || !StreamScheduler.isPossible()) {
+      return false;
+    }
+    boolean isStocks = isSet(job, MRJobConfig.REDUCE_INPUT_BUFFER_PERCENT)
+        && !isSet(job, Options.SHUFFLE_MERGE.key());
+    if (isStocks) {
+      SharedReads.LOG.info("Stock Hadoop's merge serves this reducer: {} is set, and {} is not",
+          MRJobConfig.REDUCE_INPUT_BUFFER_PERCENT, Options.SHUFFLE_MERGE.key());
+    }
+    return !isStocks;
+  }
+
+  /** Whether a value is the job's or the site's own. A task's configuration says where the job's client had it from. */
+  private static boolean isSet(JobConf job, String key) {
+    String[] sources = job.getPropertySources(key);
+    return sources != null && sources.length > 0 && !sources[0].endsWith("-default.xml");
   }
 
   /** Stock's settings for its share of the memory. It merges nothing in memory, and leaves there what is there. */

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.upgrade.PeerCache;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Files;
@@ -292,12 +293,43 @@ class StreamMergeTest {
     assertThat(second.count("STREAMED_REDUCES")).isZero();
     assertThat(second.count("MERGE_PASSES")).as("to disk, and from there").isEqualTo(2);
     assertThat(second.count("MERGE_MEMORY_PEAK")).isBetween(3000L, 10_000L);
-    job.unset("mapred.rdma.shuffle.merge.enabled");
+    job.setBoolean("mapred.rdma.shuffle.merge.enabled", false);
     ReduceRun off = reducer(64L * MIB);
     allSucceed(off);
     assertRecords(off.run(), 0);
     off.close();
     assertThat(off.count("STREAMED_REDUCES")).isZero();
+  }
+
+  /** As the job's client has written it: the default, and what the job says itself. */
+  @Test
+  void whoSetsTheMemoryOfStocksMergeHasThat() throws Exception {
+    write(3, 1000, 100, new Random(14));
+    job.unset("mapred.rdma.shuffle.merge.enabled");
+    assertThat(streamedReduces(submitted())).as("by default").isOne();
+    job.set(MRJobConfig.REDUCE_INPUT_BUFFER_PERCENT, "0.0");
+    assertThat(streamedReduces(submitted())).as("a job that sets %s", MRJobConfig.REDUCE_INPUT_BUFFER_PERCENT).isZero();
+    job.setBoolean("mapred.rdma.shuffle.merge.enabled", true);
+    assertThat(streamedReduces(submitted())).as("a job that sets both").isOne();
+  }
+
+  /** The job's settings as its tasks read them. */
+  private JobConf submitted() throws IOException {
+    Path file = scratch.resolve("job.xml");
+    try (OutputStream out = Files.newOutputStream(file)) {
+      job.writeXml(out);
+    }
+    JobConf task = new JobConf();
+    task.addResource(new org.apache.hadoop.fs.Path(file.toUri()));
+    return task;
+  }
+
+  private long streamedReduces(JobConf task) throws Exception {
+    ReduceRun run = new ReduceRun(task, scratch, REDUCE, node.secret(), codec);
+    allSucceed(run);
+    assertRecords(run.run(), 0);
+    run.close();
+    return run.count("STREAMED_REDUCES");
   }
 
   // Faults.
