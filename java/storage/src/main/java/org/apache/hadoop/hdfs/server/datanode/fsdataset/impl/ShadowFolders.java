@@ -15,7 +15,8 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 /**
  * The shadows of a block pool when a DataNode starts and ends. Upstream takes each for a replica when it starts, and
  * of a pair deletes either: a shadow whose replica is in RAM still is put aside meanwhile, and is its shadow again
- * after. Upstream also trusts a list of replicas that it wrote when it ended, in which shadows are missing.
+ * after. Upstream also trusts a list of replicas that it wrote when it ended, for five minutes: shadows are missing in
+ * it, and what a rollback takes out of the trash.
  */
 final class ShadowFolders {
   private static final String SHADOWS = "lazypersist";
@@ -134,11 +135,22 @@ final class ShadowFolders {
   /** When the pool has ended: the next start, of whatever DataNode, reads the folders that have shadows. */
   void forgetLists() {
     for (TierVolume volume : volumes) {
-      File list = new File(current(volume), LIST);
-      if (files(new File(current(volume), SHADOWS)).length > 0 && list.exists() && !list.delete()) {
-        TierDataset.LOG.warn("{} could not be removed: start the DataNode five minutes from now at the earliest, or "
-            + "remove it, since copies of replicas in RAM are missing in it", list);
+      if (files(new File(current(volume), SHADOWS)).length > 0) {
+        forgetList(volume, "copies of replicas in RAM are missing in it");
       }
+    }
+  }
+
+  /** At the start of a rollback: what was deleted is in its folders again, and the end before did not know it. */
+  void forgetListsBeforeRollback() {
+    volumes.forEach(volume -> forgetList(volume, "replicas that the rollback has brought back are missing in it"));
+  }
+
+  private void forgetList(TierVolume volume, String because) {
+    File list = new File(current(volume), LIST);
+    if (list.exists() && !list.delete()) {
+      TierDataset.LOG.warn("{} could not be removed: start the DataNode five minutes from now at the earliest, or "
+          + "remove it, since {}", list, because);
     }
   }
 }

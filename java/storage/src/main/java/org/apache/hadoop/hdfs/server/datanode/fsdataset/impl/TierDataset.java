@@ -19,10 +19,12 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
+import org.apache.hadoop.hdfs.DFSConfigKeys;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.StartupOption;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataStorage;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
@@ -575,6 +577,9 @@ class TierDataset extends FsDatasetImpl {
     folders.restore();
     if (settings.mode().isAllInRam()) {
       folders.putAside();
+    }
+    if (StartupOption.ROLLBACK.name().equals(conf.get(DFSConfigKeys.DFS_DATANODE_STARTUP_KEY))) {
+      folders.forgetListsBeforeRollback();
     }
     super.addBlockPool(pool, conf);
     folders.takeBack(shadows);
