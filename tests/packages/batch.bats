@@ -217,6 +217,62 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     for i in 1 2; do [ -z "$(on_node "$i" find "$ROOM/ram" -name 'howdah*')" ]; done
 }
 
+# with_ram MODE OPTION...: submits a job in a mode with replicas in RAM; as in_room does.
+with_ram() {
+    local i
+    mkdir -p "$ROOM/ssd" "$ROOM/disk"
+    for i in 1 2 3; do on_node "$i" mountpoint -q "$ROOM/ram" || on_node "$i" mount -t tmpfs -o size=2g tmpfs "$ROOM/ram"; done
+    in_room env RAMDISK_PATH="$ROOM/ram" SSD_PATH="$ROOM/ssd" HDD_PATH="$ROOM/disk" sbatch -N 3 "${@:2}" "$TREE/share/slurm-pbs/howdah.sbatch" --mode "$1" \
+        bash -c ". ./job.sh && howdah blocks --json words >blocks && echo counted && ${THEN:-true}"
+}
+
+# nothing_in_ram: nothing_left, and no replica in a folder of its own.
+nothing_in_ram() {
+    local i
+    nothing_left
+    for i in 1 2 3; do [ -z "$(on_node "$i" find "$ROOM/ram" "$ROOM/ssd" "$ROOM/disk" -name 'howdah*')" ]; done
+}
+
+@test "Slurm: in the modes with replicas in RAM words are counted on three nodes, and a cancelled job takes its replicas away" {
+    local mode job
+    for mode in hhh hhh-m; do
+        run with_ram "$mode" --wait -o "$mode.%j"
+        cat "$ROOM/jobs/$mode".*
+        [ "$status" -eq 0 ]
+        words_counted 'Hostname: n2 Hostname: n3'
+        [ "$(grep -o '"type": *"RAM_DISK"' "$ROOM/jobs/blocks" | wc -l)" -eq "$(case $mode in hhh) echo 1 ;; *) echo 2 ;; esac)" ]
+        nothing_in_ram
+        job=$(THEN='sleep 600' with_ram "$mode" --parsable -o "$mode-cancelled.%j")
+        wait_for_line "$ROOM/jobs/$mode-cancelled.$job" '^counted' "$job"
+        in_room scancel "$job"
+        job_gone "$job"
+        nothing_in_ram
+        rm "$ROOM"/jobs/{counts,nodes}
+    done
+}
+
+@test "Slurm: a job in the mode HHH that is out of time leaves nothing in RAM" {
+    local job
+    job=$(THEN='sleep 600' with_ram hhh --parsable -t 1 -o hhh-time.%j)
+    job_gone "$job"
+    in_room scontrol show job "$job" | grep -q JobState=TIMEOUT
+    nothing_in_ram
+}
+
+@test "Slurm: Spark's own daemons on three nodes, and nothing of them once the job is cancelled" {
+    local job
+    run in_room sbatch --wait -N 3 -o spark.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode spark-standalone run-example SparkPi 4
+    cat "$ROOM"/jobs/spark.[0-9]*
+    [ "$status" -eq 0 ]
+    grep -q 'Pi is roughly 3.1' "$ROOM"/jobs/spark.[0-9]*
+    nothing_left
+    job=$(in_room sbatch --parsable -N 3 -o spark-cancelled.%j "$TREE/share/slurm-pbs/howdah.sbatch" --mode spark-standalone sleep 600)
+    wait_for_line "$ROOM/jobs/spark-cancelled.$job" 'nodes in' "$job"
+    in_room scancel "$job"
+    job_gone "$job"
+    nothing_left
+}
+
 @test "Slurm: in the mode HHH-L each block has a copy on the shared path, which goes with the job, also when it is cancelled" {
     local job
     # shellcheck disable=SC2016 # of the job
@@ -284,7 +340,7 @@ count_shared() {
 }
 
 @test "Slurm: in the mode lustre-local intermediate data is on the nodes' disks, and reducers fetch it" {
-    count_shared intermediate -N 2 "$TREE/share/slurm-pbs/howdah.sbatch" --mode mrlustre-local --all-work
+    count_shared intermediate -N 3 "$TREE/share/slurm-pbs/howdah.sbatch" --mode mrlustre-local --all-work
     run ! grep -E 'BYTES_SHARED_PATH=[1-9]' "$ROOM"/jobs/intermediate.*
     run ! grep -E "^$ROOM/lustre/howdah-[0-9]+-[01]$" "$ROOM"/jobs/intermediate.*
     grep -qE '^howdah job: n2 .* disk [0-9]+,shared [0-9]+ ' "$ROOM"/jobs/intermediate.*
