@@ -111,7 +111,8 @@ fed() {
         -Dmapreduce.reduce.memory.mb=512 -Dmapreduce.reduce.java.opts=-Xmx400m /large /full
     [ "$(counter STREAMED_REDUCES)" -eq 1 ]
     [ "$(counter 'Failed reduce tasks')" -eq 0 ]
-    [ "$(counter MERGE_MEMORY_PEAK)" -gt $((100 << 20)) ]
+    # Half of the heap at most; how much of it is used depends on how fast maps and reduce() are.
+    [ "$(counter MERGE_MEMORY_PEAK)" -gt $((50 << 20)) ]
     [ "$(counter MERGE_MEMORY_PEAK)" -le $((200 << 20)) ]
     validated /full
 }
