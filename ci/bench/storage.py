@@ -1,7 +1,8 @@
-"""HDFS in a storage mode: jobs on stock Hadoop, on ours with all blocks on disk, and on ours in HHH and HHH-M, in turn.
+"""HDFS in a storage mode: jobs on stock Hadoop, on ours with all blocks on disk, and on ours in HHH, HHH-M and HHH-L, in turn.
 
 Each round starts a new cluster for each side, the order changing from round to round, and runs TestDFSIO, Sort and TeraSort
-on it. With a limit no process of a cluster, of any side, reads or writes more bytes of its disk in a second (cgroup v2, io.max).
+on it. With a limit no process of a cluster, of any side, reads or writes more bytes of its disk, nor of the one with the
+shared path, in a second (cgroup v2, io.max).
 """
 
 import argparse
@@ -17,26 +18,35 @@ import tempfile
 import time
 import urllib.request
 
+import memory
 import report
 import stock
+import storage_page
 
 # What papers on the reference system report: throughput of writes, time of Sort and of TeraSort.
 GOALS = {
     "hhh": {"dfsio write": 2.06, "sort": 1 / (1 - 0.41), "terasort": 1 / (1 - 0.12)},
     "hhh-m": {"dfsio write": 2.26, "cpu dfsio write": 2, "sort": 1 / (1 - 0.55), "terasort": 1 / (1 - 0.21)},
 }
+# Which of them do not depend on the disk.
+WITHOUT_LIMIT = {"cpu dfsio write"}
 MEASURES = {"dfsio": ("throughput", "MB/s", "higher"), "cpu": ("daemons' processor time", "s/GB", "lower")}
 # Share of the reads served from RAM of a file that was read three times before, and did not fit when it was written.
 HOT_SHARE = 0.9
+# What is written after an acknowledgement, in the modes that do so; seen at the end of TestDFSIO's writes.
+BEHIND = {"hhh-m": "UnpersistedBytes", "hhh-l": "UnsharedBytes"}
+LONGEST_BEHIND = 600
+SIDES = ("stock", "disk", "hhh", "hhh-m", "hhh-l")
+NO_ROWS = ("hot share", "behind MB", "behind s")
 CGROUPS = "/sys/fs/cgroup"
 
 
 class Side(stock.Tree):
-    """A tree, and the options that its clusters start with."""
+    """A tree, and the storage mode of its clusters: None has all blocks on disk."""
 
-    def __init__(self, name, home, java_home, *start):
+    def __init__(self, name, home, java_home, mode=None):
         super().__init__(name, home, java_home)
-        self.start = start
+        self.mode = mode
 
 
 def ticks(cluster):
@@ -58,6 +68,8 @@ def dfsio(side, cluster, site, size_mb):
         before = ticks(cluster)
         printed = side.run(*command, "-" + step, "-nrFiles", "4", "-size", "%dMB" % (size_mb // 4), **site)
         figures["dfsio " + step] = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
+        if step == "write" and side.mode in BEHIND:
+            figures.update(written_behind(side, cluster))
         figures["cpu dfsio " + step] = (ticks(cluster) - before) / (size_mb / 1000)
     side.run(*command, "-clean", **site)
     return figures
@@ -74,6 +86,8 @@ def sorts(side, site, size_mb):
     examples = side.jar("mapreduce/hadoop-mapreduce-examples-*.jar")
     seconds("randomwriter", "-D", "mapreduce.randomwriter.totalbytes=%d" % (size_mb << 20), "/sort/in")
     figures = {"sort": seconds("sort", "/sort/in", "/sort/out")}
+    # With three replicas in RAM both jobs' files would take 12 times the size.
+    side.run("hdfs", "dfs", "-rm", "-r", "-skipTrash", "/sort", **site)
     figures["teragen"] = seconds("teragen", str((size_mb << 20) // 100), "/tera/in")
     figures["terasort"] = seconds("terasort", "/tera/in", "/tera/out")
     return figures
@@ -93,6 +107,18 @@ def datanodes(cluster):
 def sums(cluster, *names):
     beans = list(datanodes(cluster))
     return [sum(bean[name] for bean in beans) for name in names]
+
+
+def written_behind(side, cluster):
+    """What was acknowledged and is not persisted yet, and how long it takes: its processor time counts, too."""
+    first = left = sums(cluster, BEHIND[side.mode])[0]
+    started = time.monotonic()
+    while left:
+        if time.monotonic() > started + LONGEST_BEHIND:
+            raise SystemExit("%s: %d bytes are not persisted after %d s" % (side.name, left, LONGEST_BEHIND))
+        time.sleep(0.5)
+        left = sums(cluster, BEHIND[side.mode])[0]
+    return {"behind MB": first / 1e6, "behind s": time.monotonic() - started}
 
 
 def hot_share(side, cluster, site, scratch):
@@ -115,40 +141,49 @@ def hot_share(side, cluster, site, scratch):
     return from_ram / reads
 
 
+def start_options(mode, ram, shared):
+    if mode is None:
+        return []
+    return ["--mode", mode, "--ram", ram] + (["--shared", shared] if mode == "hhh-l" else [])
+
+
 def jobs(side, options, scratch):
-    """{case: figure} of a new cluster of a side."""
-    folder = tempfile.mkdtemp(prefix=side.name, dir=scratch)
-    cluster = os.path.join(folder, "cluster")
-    side.run("howdah", "cluster", "start", "--dir", cluster, "-D", "dfs.blocksize=%d" % (options.block << 20), *side.start)
-    try:
+    """{case: figure} of a new cluster of a side, in folders that go with it: a stopped cluster's blocks stay in RAM."""
+    with contextlib.ExitStack() as stack:
+        folder, ram, shared = (
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="howdah-bench-%s-" % side.name, dir=parent))
+            for parent in (scratch, options.ram, options.shared or scratch)
+        )
+        cluster = os.path.join(folder, "cluster")
+        block = "dfs.blocksize=%d" % (options.block << 20)
+        side.run("howdah", "cluster", "start", "--dir", cluster, "-D", block, *start_options(side.mode, ram, shared))
+        stack.callback(side.run, "howdah", "cluster", "stop", "--dir", cluster)
         site = {"HADOOP_CONF_DIR": os.path.join(cluster, "conf")}
         figures = dfsio(side, cluster, site, options.size)
-        if side.name == "hhh":
+        if side.mode == "hhh":
             figures["hot share"] = hot_share(side, cluster, site, folder)
         figures.update(sorts(side, site, options.size))
         return figures
-    finally:
-        side.run("howdah", "cluster", "stop", "--dir", cluster)
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.contextmanager
-def limited(bytes_a_second, folder):
-    """This process and what it starts meanwhile reads and writes the folder's disk no faster; 0: no limit."""
+def limited(bytes_a_second, *folders):
+    """This process and what it starts meanwhile reads and writes each of the folders' disks no faster; 0: no limit."""
     if not bytes_a_second:
         yield
         return
     group = os.path.join(CGROUPS, "howdah-bench-%d" % os.getpid())
     try:
         os.mkdir(group)
-        device = os.stat(folder).st_dev
-        write(group, "io.max", "%d:%d rbps=%d wbps=%d" % (os.major(device), os.minor(device), bytes_a_second, bytes_a_second))
+        for device in {os.stat(folder).st_dev for folder in folders}:
+            limit = (os.major(device), os.minor(device), bytes_a_second, bytes_a_second)
+            write(group, "io.max", "%d:%d rbps=%d wbps=%d" % limit)
     except OSError as error:
         with contextlib.suppress(OSError):
             os.rmdir(group)
         raise SystemExit(
             "the disk of %s cannot be limited (%s): that takes root, the io controller of cgroup v2, and a folder on a whole "
-            "device; --limits 0 measures without" % (folder, error)
+            "device; --limits 0 measures without" % (" and ".join(folders), error)
         ) from error
     with open("/proc/self/cgroup", encoding="ascii") as file:
         own = CGROUPS + file.read().strip().rsplit(":", 1)[1]
@@ -166,24 +201,31 @@ def write(group, name, text):
         file.write(str(text))
 
 
+def disk_of(limit):
+    return "%d MB/s of disk" % (limit >> 20) if limit else "disk not limited"
+
+
 def add(result, figures, limit):
     """Rows of {case: {side: [figure a round]}}."""
-    disk = "%d MB/s of disk" % (limit >> 20) if limit else "disk not limited"
+    disk = disk_of(limit)
     for case, sides in figures.items():
-        if case == "hot share":
+        if case in NO_ROWS:
+            result.conditions.setdefault(case, {})[disk] = {
+                side: round(statistics.median(values), 3) for side, values in sides.items()
+            }
             continue
         measure, unit, better = MEASURES.get(case.split()[0], ("time", "s", "lower"))
         for side, values in sides.items():
             if side != "stock":
-                goal = GOALS.get(side, {}).get(case) if limit else None
+                goal = GOALS.get(side, {}).get(case) if limit or case in WITHOUT_LIMIT else None
                 name = "%s, %s, %s" % (case[4:] if case.startswith("cpu ") else case, side, disk)
                 result.add(measure, name, unit, better, values, sides["stock"], target=goal, paired=True)
 
 
 def missed_hot_share(figures):
     """What to say of the share of reads from RAM; nothing if it is met."""
-    least = min(share for values in figures["hot share"].values() for share in values)
-    return [] if least >= HOT_SHARE else ["missed: %.0f %% of the reads of a hot file are from RAM" % (100 * least)]
+    least = min((share for values in figures.get("hot share", {}).values() for share in values), default=None)
+    return [] if least is None or least >= HOT_SHARE else ["missed: %.0f %% of the reads of a hot file are from RAM" % (100 * least)]
 
 
 def missed(rows):
@@ -204,25 +246,31 @@ def arguments():
     parser.add_argument("--size", type=int, default=1024, help="MB that each job writes (default 1024)")
     parser.add_argument("--block", type=int, default=16, help="MB of a block (default 16)")
     parser.add_argument("--ram", default="/dev/shm", help="a folder on a tmpfs (default /dev/shm)")
+    parser.add_argument("--shared", help="a folder for the shared path of HHH-L (default: beside the clusters)")
+    parser.add_argument("--sides", default=",".join(SIDES), help="stock, and what is compared with it (default all)")
     parser.add_argument("--limits", default="150,0", help="MB/s of disk, a set of rows each; 0: not limited (default 150,0)")
+    memory.add_option(parser)
     options = parser.parse_args()
     if min(options.rounds, options.block) < 1 or options.size < 4:
         parser.error("--rounds and --block must be at least 1, --size at least 4")
     if not re.fullmatch(r"\d{1,6}(,\d{1,6})*", options.limits):
         parser.error("--limits: numbers of MB/s with commas between are needed")
+    options.sides = options.sides.split(",")
+    if "stock" not in options.sides or not set(options.sides) <= set(SIDES):
+        parser.error("--sides of %s, among them stock" % ",".join(SIDES))
     return options
+
+
+def sides_of(options):
+    trees = [("stock", options.stock, None), ("disk", options.ours, None)]
+    trees += [(mode, options.ours, mode) for mode in ("hhh", "hhh-m", "hhh-l")]
+    return [Side(name, home, options.java_home, mode) for name, home, mode in trees if name in options.sides]
 
 
 def main():
     options = arguments()
     scratch = tempfile.mkdtemp(prefix="howdah-bench-")
-    ram = tempfile.mkdtemp(prefix="howdah-bench-", dir=options.ram)
-    sides = [
-        Side("stock", options.stock, options.java_home),
-        Side("disk", options.ours, options.java_home),
-        Side("hhh", options.ours, options.java_home, "--mode", "hhh", "--ram", ram),
-        Side("hhh-m", options.ours, options.java_home, "--mode", "hhh-m", "--ram", ram),
-    ]
+    sides = sides_of(options)
     result = report.Report(
         "storage",
         "stock Hadoop 2.8.1",
@@ -232,18 +280,20 @@ def main():
         size_mb=options.size,
         block_mb=options.block,
     )
+    kept = memory.Kept(options.keep_memory)
+    result.conditions.update(kept.conditions())
     lines = []
     try:
         for limit in (int(number) << 20 for number in options.limits.split(",")):
-            with limited(limit, scratch):
+            with limited(limit, scratch, options.shared or scratch):
                 figures = stock.alternate("jobs", options.rounds, sides, lambda side: jobs(side, options, scratch))
             add(result, figures, limit)
-            result.conditions["hot_share"] = round(statistics.median(figures["hot share"]["hhh"]), 3)
             lines += missed_hot_share(figures)
+            path = result.write()  # after each limit, for whoever stops it
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
-        shutil.rmtree(ram, ignore_errors=True)
-    print(result.write())
+    print(path)
+    print(storage_page.of(path))
     lines += missed(result.rows)
     print("\n".join(lines) if lines else "every goal is met")
     return 1 if lines else 0
