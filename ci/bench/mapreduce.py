@@ -42,16 +42,21 @@ MEASURES = {"time": "s", "cpu": "s", "disk bytes": "B/B", "wait": "s"}
 TICK = 0.001
 
 
+# Of a shared folder without HDFS. Stock's local file system is one object in a task, whose working directory the task itself
+# changes, so TeraSort's tasks do not find the partitions' file of its own partitioner: all sides take the other one.
+SHARED_OPTIONS = {"mapreduce.terasort.simplepartitioner": "true"}
+OWN_FILE_SYSTEM = "shared:///"
 # From this size on HDFS keeps one replica: three of each input would fill the one disk, and the page cache.
 ONE_REPLICA = 4096
 
 
 class Side(stock.Tree):
-    """A tree with the options that each of its jobs gets."""
+    """A tree with the options that each of its jobs gets, and the file system of a shared folder."""
 
-    def __init__(self, name, home, java_home, options):
+    def __init__(self, name, home, java_home, options, file_system="file:///"):
         super().__init__(name, home, java_home)
         self.options = options
+        self.file_system = file_system
 
 
 def split_mb(size_mb):
@@ -193,7 +198,7 @@ def start(tree, options, folder):
     if options.mode:
         root = os.path.join(folder, "shared")
         os.mkdir(root)
-        command += ["--mode", options.mode, "--shared", root]
+        command += ["--mode", options.mode, "--shared", root, "-D", "fs.defaultFS=" + tree.file_system]
     elif options.size >= ONE_REPLICA:
         command += ["-D", "dfs.replication=1"]
     tree.run(*command)
@@ -343,8 +348,10 @@ def arguments():
 def sides_of(options):
     """The sides that are compared; ours is the first."""
     common = common_options(options.size, options.reducers)
+    if options.mode:
+        common.update(SHARED_OPTIONS)
     own = dict(common, **dict(option.split("=", 1) for option in options.option))
-    sides = [Side("ours", options.ours, options.java_home, own)]
+    sides = [Side("ours", options.ours, options.java_home, own, OWN_FILE_SYSTEM)]
     if not options.no_stock:
         sides.append(Side("stock", options.stock, options.java_home, common))
     if not options.no_tuned:
@@ -352,7 +359,7 @@ def sides_of(options):
     for beside in options.beside:
         name, value = beside.split("=", 1)
         short = ".".join(name.split(".")[-2:])
-        sides.append(Side("%s=%s" % (short, value), options.ours, options.java_home, dict(own, **{name: value})))
+        sides.append(Side("%s=%s" % (short, value), options.ours, options.java_home, dict(own, **{name: value}), OWN_FILE_SYSTEM))
     return sides
 
 

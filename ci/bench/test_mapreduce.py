@@ -75,7 +75,8 @@ class MapReduceTest(unittest.TestCase):
 
     def test_our_tree_with_another_option_is_a_side_of_its_own(self):
         options = argparse.Namespace(
-            ours="/o", stock="/s", java_home="/j", size=1024, reducers=2, no_stock=False, no_tuned=True, option=["a.b.c=1"]
+            ours="/o", stock="/s", java_home="/j", size=1024, reducers=2, no_stock=False, no_tuned=True, option=["a.b.c=1"],
+            mode=None,
         )
         options.beside = ["mapred.rdma.shuffle.merge.enabled=true"]
         sides = mapreduce.sides_of(options)
@@ -83,6 +84,16 @@ class MapReduceTest(unittest.TestCase):
         self.assertEqual(["/o", "/s", "/o"], [side.home for side in sides])
         self.assertEqual("true", sides[2].options["mapred.rdma.shuffle.merge.enabled"])
         self.assertEqual(["1", None, "1"], [side.options.get("a.b.c") for side in sides])
+        self.assertNotIn("mapreduce.terasort.simplepartitioner", sides[0].options)
+
+    def test_in_a_shared_folder_each_side_has_its_own_file_system_and_the_same_partitioner(self):
+        options = argparse.Namespace(
+            ours="/o", stock="/s", java_home="/j", size=1024, reducers=2, no_stock=False, no_tuned=True, option=[], beside=["a=b"]
+        )
+        options.mode = "lustre-only"
+        sides = mapreduce.sides_of(options)
+        self.assertEqual(["shared:///", "file:///", "shared:///"], [side.file_system for side in sides])
+        self.assertEqual({"true"}, {side.options["mapreduce.terasort.simplepartitioner"] for side in sides})
 
     def test_what_is_written_to_disk_has_a_bound_of_its_own(self):
         rows = rows_of({"Sort|disk bytes": {"ours": [1.6], "stock": [2.1], "tuned": [2.0]}}, 1024)

@@ -32,7 +32,7 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 @test "MapReduce on a shared file system has its folders in it, and no HDFS" {
     value() { xmllint --xpath "string((//property[name='$2'])[last()]/value)" "$OUT/$1-site.xml"; }
     "$TREE/bin/howdah" template write "$OUT" lustre-only --set resourcemanager=rm --set shared=/lustre/mr
-    [ "$(value core fs.defaultFS)" = file:/// ]
+    [ "$(value core fs.defaultFS)" = shared:/// ]
     [ "$(value mapred mapred.rdma.shuffle.lustre)" = 2 ]
     # shellcheck disable=SC2016 # Hadoop's variable
     [ "$(value yarn yarn.nodemanager.local-dirs)" = '/lustre/mr/nodes/${env.HOSTNAME}/local' ]

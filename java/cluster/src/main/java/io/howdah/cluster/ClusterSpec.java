@@ -237,7 +237,7 @@ public final class ClusterSpec {
 
   /** The default file system's URI. */
   String fileSystem(Ports ports) {
-    return hasHdfs() ? "hdfs://localhost:" + ports.get(PortKind.NAMENODE_RPC) : "file:///";
+    return hasHdfs() ? "hdfs://localhost:" + ports.get(PortKind.NAMENODE_RPC) : "shared:///";
   }
 
   Map<String, String> site() {

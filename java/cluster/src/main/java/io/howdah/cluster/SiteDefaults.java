@@ -56,6 +56,7 @@ final class SiteDefaults {
     Map<String, String> p = new LinkedHashMap<>();
     p.put("fs.defaultFS", spec.fileSystem(ports));
     if (!spec.hasHdfs()) {
+      p.put("fs.AbstractFileSystem.shared.impl", "io.howdah.mapreduce.SharedFs");
       p.put("fs.local.block.size", BLOCK_SIZE);
     }
     p.put("hadoop.tmp.dir", plainDir.resolve("data/tmp").toString());

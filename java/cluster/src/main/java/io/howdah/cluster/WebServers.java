@@ -30,6 +30,11 @@ final class WebServers {
     return servers;
   }
 
+  /** Whether a default file system is the nodes' own, which the modes without HDFS have. */
+  private static boolean isShared(String fs) {
+    return fs.startsWith("shared:") || fs.startsWith("file:");
+  }
+
   /**
    * Those of the cluster that a configuration names: NameNode and ResourceManager, and the nodes that these know of.
    *
@@ -41,7 +46,7 @@ final class WebServers {
     String fs = site.getOrDefault("fs.defaultFS", site.getOrDefault("fs.default.name", ""));
     String manager = site.get("yarn.resourcemanager.hostname");
     boolean hasHdfs = fs.startsWith("hdfs://");
-    if (!hasHdfs && (manager == null || !fs.startsWith("file:"))) {
+    if (!hasHdfs && (manager == null || !isShared(fs))) {
       throw new ClusterException("the configuration " + conf + " names no NameNode (fs.defaultFS)",
           "set HADOOP_CONF_DIR to a cluster's configuration");
     }

@@ -107,7 +107,8 @@ class StorageFoldersTest {
     SiteDefaults defaults = new SiteDefaults(spec, ports, folders, folder, own);
     boolean local = "lustre-local".equals(spec.mode());
     DaemonId first = new DaemonId(DaemonKind.NODEMANAGER, 1);
-    assertThat(defaults.of("core-site.xml", null)).containsEntry("fs.defaultFS", "file:///");
+    assertThat(defaults.of("core-site.xml", null)).containsEntry("fs.defaultFS", "shared:///")
+        .containsEntry("fs.AbstractFileSystem.shared.impl", "io.howdah.mapreduce.SharedFs");
     assertThat(defaults.of("hdfs-site.xml", null)).isEmpty();
     assertThat(defaults.of("mapred-site.xml", first))
         .containsEntry("yarn.app.mapreduce.am.staging-dir", folders.shared() + "/staging")
