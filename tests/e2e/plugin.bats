@@ -2,6 +2,8 @@
 # Howdah's jars in an installation of the official Hadoop jars, by the commands of docs/guide/moving.md as they stand, and out of it
 # again. The installation is the reference tree without what is ours but the command that starts a local cluster.
 
+bats_require_minimum_version 1.5.0
+
 load lib
 
 setup() {
@@ -46,6 +48,7 @@ jars() { (cd "$1/share/hadoop" && find . -name 'hadoop-*.jar*' | sort); }
     local part
     HADOOP_HOME=$PLACE bash -eo pipefail -c "$(block 1)"
     [ -z "$(find "$PLACE/share/hadoop" -name 'hadoop-hdfs-2.8.1.jar')" ]
+    # shellcheck disable=SC2030,SC2031 # each test has its own
     export HOWDAH_HOME=$TREE # what block 2 says, for daemons, containers and commands alike
     [ "$(block 2)" = 'export HOWDAH_HOME=/path/to/howdah' ]
     run traffic
@@ -56,4 +59,38 @@ jars() { (cd "$1/share/hadoop" && find . -name 'hadoop-*.jar*' | sort); }
     HADOOP_HOME=$PLACE bash -eo pipefail -c "$(block 3)"
     diff <(jars "$PLACE") <(jars "$ROOT/build/stock")
     [ -z "$(find "$PLACE/share/hadoop" -name 'howdah-*.jar')" ]
+}
+
+# shuffles: what each executor of official Spark says at its end of the blocks that it fetched.
+shuffles() {
+    local log=$BATS_TEST_TMPDIR/log4j.properties
+    printf '%s\n' 'log4j.rootLogger=WARN, err' 'log4j.logger.io.howdah.spark=INFO' \
+        'log4j.logger.org.apache.spark.executor.Executor=INFO' 'log4j.appender.err=org.apache.log4j.FileAppender' \
+        'log4j.appender.err.File=blocks.log' 'log4j.appender.err.layout=org.apache.log4j.SimpleLayout' >"$log"
+    (
+        unset HADOOP_CONF_DIR
+        cd "$BATS_TEST_TMPDIR"
+        SPARK_HOME=$PLACE SPARK_LOCAL_IP=127.0.0.1 "$PLACE/bin/spark-submit" --master 'local-cluster[2,1,1024]' --conf spark.ui.enabled=false \
+            --conf spark.executor.extraJavaOptions="-Dlog4j.configuration=file:$log" \
+            --class io.howdah.examples.spark.GroupByTest "$TREE"/share/howdah/howdah-examples-*.jar 4 500 4092 4
+    ) >&2 || return
+    find "$PLACE/work" -name blocks.log -exec cat {} +
+}
+
+@test "official Spark fetches over the engine once Howdah's jars are put among its own, and is as before once these are taken out" {
+    local before
+    before=$(ls "$PLACE/jars")
+    SPARK_HOME=$PLACE bash -eo pipefail -c "$(block 4)"
+    # shellcheck disable=SC2030,SC2031 # each test has its own
+    export HOWDAH_HOME=$TREE
+    shuffles >"$BATS_TEST_TMPDIR/said"
+    cat "$BATS_TEST_TMPDIR/said"
+    [ "$(grep -cE 'fetched [1-9][0-9]* blocks.* and 0 of 0 bytes over Netty' "$BATS_TEST_TMPDIR/said")" -eq 2 ]
+
+    SPARK_HOME=$PLACE bash -eo pipefail -c "$(block 5)"
+    diff <(ls "$PLACE/jars") - <<<"$before"
+    rm -rf "$PLACE/work"
+    shuffles >"$BATS_TEST_TMPDIR/said"
+    [ "$(grep -c 'Starting executor ID' "$BATS_TEST_TMPDIR/said")" -eq 2 ]
+    run ! grep -i 'block transfer' "$BATS_TEST_TMPDIR/said"
 }

@@ -200,6 +200,10 @@ install() { in_root apt-get -qq -y install "$@" </dev/null; }
     run in_root howdah pseudo status
     [ "$status" -eq 0 ]
     [ "$(in_root ps -o user= -C java | sort | uniq -c | xargs)" = '2 hdfs 1 mapred 2 yarn' ]
+    # A user who may not send a daemon signals is told the same.
+    run as_user worker howdah pseudo status
+    [ "$status" -eq 0 ]
+    [ "$(grep -c 'is running as process' <<<"$output")" -eq 5 ]
     # A second start leaves alone what runs.
     run in_root service howdah-hadoop-datanode start
     [ "$status" -eq 0 ]

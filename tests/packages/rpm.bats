@@ -156,6 +156,20 @@ refused_without_trace() {
     [[ $output == *howdah-engine* ]]
 }
 
+@test "beside another package's /usr/bin/yarn dnf refuses before it unpacks anything, and names both" {
+    local other=$BATS_FILE_TMPDIR/yarn
+    mkdir "$other"
+    printf '%s\n' 'Name: yarn' 'Version: 1' 'Release: 1' 'Summary: another yarn' 'License: none' 'BuildArch: noarch' '%description' 'another' \
+        '%install' 'mkdir -p %{buildroot}/usr/bin' 'echo another yarn >%{buildroot}/usr/bin/yarn' '%files' '/usr/bin/yarn' >"$other/yarn.spec"
+    rpmbuild -bb --quiet --define "_topdir $other/build" --define "_rpmdir $other" "$other/yarn.spec"
+    rpm_root -i --nosignature "$other"/noarch/yarn-1-1.noarch.rpm
+    run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/base" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
+    [ "$(cat "$ROOT/usr/bin/yarn")" = 'another yarn' ]
+    rpm_root -e yarn
+    refused_without_trace
+    [[ $output == *'file /usr/bin/yarn '*conflicts*yarn-1-1* ]]
+}
+
 @test "on an older release dnf refuses and names the C library" {
     run dnf_root "$BATS_FILE_TMPDIR/made/yum" "$BATS_FILE_TMPDIR/older" "$BATS_FILE_TMPDIR/jdk" -- install howdah-hadoop
     refused_without_trace

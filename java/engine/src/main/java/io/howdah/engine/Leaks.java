@@ -102,7 +102,7 @@ final class Leaks {
     FOUND.incrementAndGet();
     String kind = handle.kind().name().toLowerCase(Locale.ROOT);
     if (handle.kind() == Handle.Kind.STREAM && !ORIGINS) {
-      // Most often a program's file that nobody closed, which sockets forgive without a word. It is counted all the same.
+      // Most often a program's file that nobody closed, which sockets forgive without a word. It is counted as well.
       LOG.debug("LEAK: a {} was dropped without being closed", kind);
       return;
     }
