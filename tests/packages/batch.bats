@@ -91,12 +91,14 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
         SLURM_EXCLUSIVE=1 SLURM_CONSTRAINT=none SLURM_NTASKS=9 SLURM_NTASKS_PER_NODE=9 SLURM_EXPORT_ENV=NONE SLURM_DISTRIBUTION=plane=9 \
         SRUN_CPUS_PER_TASK=9 SLURM_CPUS_PER_TASK=9 SLURM_PARTITION=none SLURM_RESERVATION=none \
         HOWDAH_JOB_PRICE=3600 HOWDAH_JOB_MEMORY=1600 sbatch --wait -N 3 -o out.%j "$TREE/share/slurm-pbs/howdah.sbatch" --in words=/in/given --out /user/root/counts=taken \
-        bash -c '. ./job.sh && hdfs dfs -cat /in/given >given'
+        bash -c '. ./job.sh && hdfs dfs -cat /in/given >given && pgrep -x java | sed "s,.*,/proc/&/status," | xargs grep -hs ^Cpus_allowed_list | sort -u >cpus'
     cat "$ROOM"/jobs/out.*
     [ "$status" -eq 0 ]
     # The first node has the masters, the others the data; each is known by its own name.
     words_counted 'Hostname: n2 Hostname: n3'
     cmp "$ROOM/jobs/given" "$ROOM/jobs/words"
+    # The site binds each task to a core (autobind=cores): no daemon is.
+    diff "$ROOM/jobs/cpus" <(grep ^Cpus_allowed_list /proc/self/status)
     [ "$(cat "$ROOM"/jobs/taken/part-* | xargs)" = 'camel 6 howdah 3' ]
     # What it has used, by transport and in all.
     grep -qE '^howdah job: HDFS writes +[a-z]+ +[1-9]' "$ROOM"/jobs/out.*
@@ -168,11 +170,14 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     nothing_left
 }
 
-@test "Slurm: a job that is requeued after a node was lost finds its leftovers, removes them and runs" {
-    local job pid
+# requeued VARIABLE=VALUE... [-- OPTION...]: submits a job on two nodes, options of ours behind the script's name, kills what would clean
+# up on its second node, and requeues it. It has run to its end when this returns.
+requeued() {
+    local job pid place=()
+    while [[ ${1:---} != -- ]]; do place+=("$1"); shift; done
     # shellcheck disable=SC2016 # of the job
-    job=$(in_room sbatch --parsable --requeue --open-mode=append -N 2 -o again.%j "$TREE/share/slurm-pbs/howdah.sbatch" \
-        bash -c 'hdfs dfs -ls /user && echo "run ${SLURM_RESTART_COUNT:-0}"; [ -n "${SLURM_RESTART_COUNT:-}" ] || sleep 600')
+    job=$(in_room env "${place[@]}" sbatch --parsable --requeue --open-mode=append -N 2 -o again.%j "$TREE/share/slurm-pbs/howdah.sbatch" "${@:2}" \
+        bash -c 'hdfs dfs -put words words && hdfs dfs -cat words && echo "run ${SLURM_RESTART_COUNT:-0}"; [ -n "${SLURM_RESTART_COUNT:-}" ] || sleep 600')
     wait_for_line "$ROOM/jobs/again.$job" 'run 0' "$job"
     # Everything that would clean up on n2 is killed; the daemons stay.
     for pid in $(on_node 2 pgrep -f 'slurmstepd|node\.sh'); do
@@ -190,8 +195,25 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
     done
     cat "$ROOM/jobs/again.$job"
     job_gone "$job"
-    grep -q "n2: removed $ROOM/local/howdah-$job-1, which a job that was killed had left" "$ROOM/jobs/howdah-job-$job.1/logs/nodes.log"
+    REMOVED=$(cat "$ROOM"/{jobs,lustre}/howdah-job-"$job".1/logs/nodes.log 2>/dev/null | grep 'which a job that was killed had left')
+    [ "$(grep -c '^camel howdah camel$' "$ROOM/jobs/again.$job")" -eq 6 ]
+    [[ $REMOVED == *"n2: removed $ROOM/local/howdah-$job-1, "* ]]
+}
+
+@test "Slurm: a job that is requeued after a node was lost finds its leftovers, removes them and runs" {
+    requeued HOWDAH_JOB_LOCAL="$ROOM/local"
     nothing_left
+}
+
+@test "Slurm: so in the modes HHH and HHH-L, with what is in RAM and on the shared path" {
+    mkdir -p "$ROOM/ssd" "$ROOM/disk"
+    for i in 1 2; do on_node "$i" mount -t tmpfs -o size=2g tmpfs "$ROOM/ram"; done
+    requeued RAMDISK_PATH="$ROOM/ram" SSD_PATH="$ROOM/ssd" HDD_PATH="$ROOM/disk" -- --mode hhh --all-work
+    [[ $REMOVED == *"n2: removed $ROOM/ram/howdah-"* ]]
+    nothing_in_ram
+    requeued LUSTRE_PATH="$ROOM/lustre" -- --mode hhh-l --all-work -D dfs.rdma.lustre.path.local=true
+    nothing_left
+    [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-shared')" ]
 }
 
 @test "Slurm: a node whose disk is too small is named with the cause and the remedy while the job waits" {
