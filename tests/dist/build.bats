@@ -54,6 +54,20 @@ setup_file() { find_built_tree; }
     [ "$(sha256sum "$TREE.tar.gz")" = "$before" ]
 }
 
+@test "without our own jars, or those of a patched module, there is no tree" {
+    local jar before
+    before=$(cat "$ROOT/build/dist/.stamp")
+    for jar in build/java/howdah-engine/howdah-engine-*.jar "$(cd "$ROOT" && ci/patches --list | head -n 1)"; do
+        jar=$(cd "$ROOT" && realpath -- "$jar")
+        mv "$jar" "$BATS_TEST_TMPDIR/away"
+        run -1 "$ROOT/ci/dist"
+        mv "$BATS_TEST_TMPDIR/away" "$jar"
+        [[ $output == *"not built: there is no "* ]]
+    done
+    [ "$(cat "$ROOT/build/dist/.stamp")" = "$before" ]
+    [ -e "$TREE/RELEASE" ]
+}
+
 @test "a second build finds nothing to do" {
     run -0 "$ROOT/ci/dist"
     [[ $output == *"is up to date"* ]]
