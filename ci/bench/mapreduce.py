@@ -65,7 +65,8 @@ def split_mb(size_mb):
 
 def common_options(size_mb, reducers):
     """What all sides get: splits, reducers, and containers that hold a split's records."""
-    heap = split_mb(size_mb) * 2 + 256
+    # A JVM's old generation is two thirds of its heap; what a tuned map sorts in is one array, which has to fit in there.
+    heap = max(split_mb(size_mb) * 2 + 256, split_mb(size_mb) * 3)
     return {
         "mapreduce.input.fileinputformat.split.minsize": split_mb(size_mb) << 20,
         "mapreduce.job.reduces": reducers,

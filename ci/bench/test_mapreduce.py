@@ -105,7 +105,7 @@ class MapReduceTest(unittest.TestCase):
     def test_a_containers_heap_holds_what_a_tuned_map_sorts_in_memory(self):
         for size in (1024, 8192):
             heap = int(mapreduce.common_options(size, 2)["mapreduce.map.java.opts"][4:-1])
-            self.assertLess(mapreduce.tuned_options(size)["mapreduce.task.io.sort.mb"], 0.8 * heap)
+            self.assertLess(mapreduce.tuned_options(size)["mapreduce.task.io.sort.mb"], heap * 2 // 3)
         self.assertEqual(["-Da=1"], mapreduce.settings({"a": 1}))
 
 
