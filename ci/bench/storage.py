@@ -33,11 +33,13 @@ WITHOUT_LIMIT = {"cpu dfsio write"}
 MEASURES = {"dfsio": ("throughput", "MB/s", "higher"), "cpu": ("daemons' processor time", "s/GB", "lower")}
 # Share of the reads served from RAM of a file that was read three times before, and did not fit when it was written.
 HOT_SHARE = 0.9
+# Pace of a write while RAM is full and the mover makes room, of that without moves.
+BESIDE_MOVES = 0.85
 # What is written after an acknowledgement, in the modes that do so; seen at the end of TestDFSIO's writes.
 BEHIND = {"hhh-m": "UnpersistedBytes", "hhh-l": "UnsharedBytes"}
 LONGEST_BEHIND = 600
 SIDES = ("stock", "disk", "hhh", "hhh-m", "hhh-l")
-NO_ROWS = ("hot share", "behind MB", "behind s")
+NO_ROWS = ("hot share", "behind MB", "behind s", "beside moves", "moved MB")
 CGROUPS = "/sys/fs/cgroup"
 
 
@@ -61,17 +63,25 @@ def ticks(cluster):
     return total / os.sysconf("SC_CLK_TCK")
 
 
+def run_dfsio(side, site, *arguments):
+    return side.run("hadoop", "jar", side.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO", *arguments, **site)
+
+
+def throughput(side, site, step, size_mb):
+    """MB/s of a task that writes or reads."""
+    printed = run_dfsio(side, site, "-" + step, "-nrFiles", "4", "-size", "%dMB" % (size_mb // 4))
+    return float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
+
+
 def dfsio(side, cluster, site, size_mb):
     figures = {}
-    command = ["hadoop", "jar", side.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO"]
     for step in ("write", "read"):
         before = ticks(cluster)
-        printed = side.run(*command, "-" + step, "-nrFiles", "4", "-size", "%dMB" % (size_mb // 4), **site)
-        figures["dfsio " + step] = float(re.search(r"Throughput mb/sec:\s*([\d.]+)", printed).group(1))
+        figures["dfsio " + step] = throughput(side, site, step, size_mb)
         if step == "write" and side.mode in BEHIND:
             figures.update(written_behind(side, cluster))
         figures["cpu dfsio " + step] = (ticks(cluster) - before) / (size_mb / 1000)
-    side.run(*command, "-clean", **site)
+    run_dfsio(side, site, "-clean")
     return figures
 
 
@@ -147,23 +157,45 @@ def start_options(mode, ram, shared):
     return ["--mode", mode, "--ram", ram] + (["--shared", shared] if mode == "hhh-l" else [])
 
 
-def jobs(side, options, scratch):
-    """{case: figure} of a new cluster of a side, in folders that go with it: a stopped cluster's blocks stay in RAM."""
+@contextlib.contextmanager
+def new_cluster(side, options, scratch, **properties):
+    """A cluster of a side (its folder, a command's environment), in folders that go with it: a stopped cluster's blocks stay in RAM."""
+    properties["dfs.blocksize"] = options.block << 20
     with contextlib.ExitStack() as stack:
         folder, ram, shared = (
             stack.enter_context(tempfile.TemporaryDirectory(prefix="howdah-bench-%s-" % side.name, dir=parent))
             for parent in (scratch, options.ram, options.shared or scratch)
         )
         cluster = os.path.join(folder, "cluster")
-        block = "dfs.blocksize=%d" % (options.block << 20)
-        side.run("howdah", "cluster", "start", "--dir", cluster, "-D", block, *start_options(side.mode, ram, shared))
+        settings = [word for item in properties.items() for word in ("-D", "%s=%s" % item)]
+        side.run("howdah", "cluster", "start", "--dir", cluster, *settings, *start_options(side.mode, ram, shared))
         stack.callback(side.run, "howdah", "cluster", "stop", "--dir", cluster)
-        site = {"HADOOP_CONF_DIR": os.path.join(cluster, "conf")}
+        yield cluster, {"HADOOP_CONF_DIR": os.path.join(cluster, "conf")}
+
+
+def beside_moves(side, options, scratch):
+    """The pace of a write that fills RAM three times over, beside the mover that makes room, and of one without moves."""
+    figures = {}
+    for interval in ("1s", "1h"):
+        # A replica in RAM, of three; each of three DataNodes fills 70 % of its RAM folder.
+        properties = {"dfs.rdma.memory.capacity": max(64, options.size // 6) << 20, "dfs.rdma.mover.interval": interval}
+        with new_cluster(side, options, scratch, **properties) as (cluster, site):
+            figures[interval] = throughput(side, site, "write", options.size)
+            if interval == "1s":
+                moved = sums(cluster, "MovedBytes")[0] / 1e6
+    return {"beside moves": figures["1s"] / figures["1h"], "moved MB": moved}
+
+
+def jobs(side, options, scratch):
+    """{case: figure} of a new cluster of a side."""
+    with new_cluster(side, options, scratch) as (cluster, site):
         figures = dfsio(side, cluster, site, options.size)
         if side.mode == "hhh":
-            figures["hot share"] = hot_share(side, cluster, site, folder)
+            figures["hot share"] = hot_share(side, cluster, site, os.path.dirname(cluster))
         figures.update(sorts(side, site, options.size))
-        return figures
+    if side.mode == "hhh":
+        figures.update(beside_moves(side, options, scratch))
+    return figures
 
 
 @contextlib.contextmanager
@@ -228,6 +260,13 @@ def missed_hot_share(figures):
     return [] if least is None or least >= HOT_SHARE else ["missed: %.0f %% of the reads of a hot file are from RAM" % (100 * least)]
 
 
+def missed_pace(figures):
+    """What to say of the pace of a write beside moves, the median of the rounds'; nothing if it is met."""
+    paces = figures.get("beside moves", {}).values()
+    least = min((statistics.median(values) for values in paces), default=1)
+    return [] if least >= BESIDE_MOVES else ["missed: a write beside moves has %.0f %% of its pace without" % (100 * least)]
+
+
 def missed(rows):
     return [
         "missed: %s, %s: %.2f times better than stock, the goal is %.2f" % (row["measure"], row["case"], row["ratio"], row["target"])
@@ -288,7 +327,7 @@ def main():
             with limited(limit, scratch, options.shared or scratch):
                 figures = stock.alternate("jobs", options.rounds, sides, lambda side: jobs(side, options, scratch))
             add(result, figures, limit)
-            lines += missed_hot_share(figures)
+            lines += missed_hot_share(figures) + missed_pace(figures)
             path = result.write()  # after each limit, for whoever stops it
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

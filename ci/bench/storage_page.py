@@ -53,6 +53,12 @@ def notes(conditions, disk):
     share = conditions.get("hot share", {}).get(disk)
     if share:
         yield "Of the reads of a hot file that was not in RAM at first %.0f %% are from RAM." % (100 * share["hhh"])
+    pace = conditions.get("beside moves", {}).get(disk)
+    if pace:
+        yield "A write that fills RAM three times over has, beside the mover that makes room (%.0f MB), %.0f %% of the pace that it has without moves." % (
+            conditions["moved MB"][disk]["hhh"],
+            100 * pace["hhh"],
+        )
     seconds = conditions.get("behind s", {}).get(disk, {})
     for side, megabytes in conditions.get("behind MB", {}).get(disk, {}).items():
         yield "%s: %.0f MB were to be persisted when TestDFSIO's writes ended, %.0f s later nothing." % (

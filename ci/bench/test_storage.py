@@ -56,6 +56,11 @@ class RowsTest(unittest.TestCase):
         self.assertEqual(1, len(storage.missed_hot_share({"hot share": {"hhh": [0.95, 0.5]}})))
         self.assertEqual([], storage.missed_hot_share({"sort": {"hhh": [60]}}))
 
+    def test_the_pace_beside_moves(self):
+        self.assertEqual([], storage.missed_pace({"beside moves": {"hhh": [0.8, 0.9, 0.95]}}))
+        self.assertEqual(["missed: a write beside moves has 80 % of its pace without"], storage.missed_pace({"beside moves": {"hhh": [0.8]}}))
+        self.assertEqual([], storage.missed_pace({}))
+
 
 class SideTest(unittest.TestCase):
     def test_the_options_of_each_mode(self):
@@ -95,6 +100,7 @@ class SideTest(unittest.TestCase):
 class PageTest(unittest.TestCase):
     def test_a_table_of_each_limit(self):
         figures = dict(RowsTest.FIGURES, **{"behind MB": {"hhh-m": [900]}, "behind s": {"hhh-m": [4]}})
+        figures.update({"beside moves": {"hhh": [0.9]}, "moved MB": {"hhh": [300]}})
         with tempfile.TemporaryDirectory() as folder, mock.patch.object(report, "plot"), mock.patch("builtins.print"):
             result = report.Report("storage", "stock Hadoop 2.8.1", folder, size_mb=64, block_mb=16)
             storage.add(result, figures, 150 << 20)
@@ -107,6 +113,7 @@ class PageTest(unittest.TestCase):
         write = next(line for line in lines if line.startswith("| TestDFSIO write, MB/s a task |"))
         self.assertIn("| 110 (110-110), 2.20 times, asked 2.06 | 112 (112-112), 2.24 times, asked 2.26, **missed** |", write)
         self.assertIn("HHH-M: 900 MB were to be persisted when TestDFSIO's writes ended, 4 s later nothing.", lines)
+        self.assertTrue(any("makes room (300 MB), 90 % of the pace" in line for line in lines))
         self.assertIn("Of the reads of a hot file that was not in RAM at first 98 % are from RAM.", lines)
         self.assertEqual("| Sort, s | 110 (100-120) | 55 (50-60), 2.00 times |", lines[-1])
 
