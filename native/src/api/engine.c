@@ -15,21 +15,30 @@
 #include "core/queue.h"
 #include "core/spin.h"
 #include "config/tuning.h"
+#include "base/trace.h"
 
 #define GRACE ((int64_t)2000000000) /* how long closing waits for peers to let go of our memory */
 
 /* ---- devices ---- */
 
+static const char *device_name(const struct hd_device *device)
+{
+    return (device->inner ? device->inner : device)->ops->name;
+}
+
 static int slab_add(void *arg, struct hd_slab *slab)
 {
     struct hd_device *device = arg;
-    return device->ops->slab_add(device, slab);
+    int err = device->ops->slab_add(device, slab);
+    HD_TRACE4(memory_registered, device_name(device), slab->base, slab->size, err);
+    return err;
 }
 
 static void slab_remove(void *arg, struct hd_slab *slab)
 {
     struct hd_device *device = arg;
     device->ops->slab_remove(device, slab);
+    HD_TRACE3(memory_deregistered, device_name(device), slab->base, slab->size);
 }
 
 /* Opens a transport if the configuration wants it. Only a transport named by the user must work. */
@@ -93,8 +102,7 @@ const char *hd_engine_transport(hd_engine *engine, size_t i, const char **why)
     if (!*why || !**why)
         *why = "switched off by " HD_KEY_PREFIX "transport";
     for (unsigned d = 0; d < engine->device_count; d++) {
-        struct hd_device *device = engine->devices[d];
-        if (strcmp((device->inner ? device->inner : device)->ops->name, ops->name) == 0)
+        if (strcmp(device_name(engine->devices[d]), ops->name) == 0)
             *why = "";
     }
     return ops->name;

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/trace.h"
 #include "link/link_path.h"
 
 #define CONTROLS_MAX 65536 /* replies that a peer can provoke without taking them */
@@ -105,9 +106,12 @@ static size_t link_eager_limit(const struct hd_link *link, const struct hd_ep *e
 /* Takes a slot for what howdah stat --links shows. Without one the link works as well. */
 static void link_take_slot(struct hd_link *link)
 {
-    link->shown = hd_stats_link(link->engine->stats, link->peer, hd_link_transport(link));
+    const char *transport = hd_link_transport(link);
+    uint32_t queue_pair = link->ep->ops->number(link->ep);
+    link->shown = hd_stats_link(link->engine->stats, link->peer, transport);
     if (link->shown)
-        link_show(link, queue_pair, link->ep->ops->number(link->ep));
+        link_show(link, queue_pair, queue_pair);
+    HD_TRACE4(link_up, link, &link->peer[0], transport, queue_pair);
 }
 
 void hd_link_start(struct hd_link *link, struct hd_ep *ep)
@@ -184,6 +188,7 @@ static void link_tear_down(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     link_count_end(link);
+    HD_TRACE4(link_down, link, &link->peer[0], atomic_load(&link->error), &link->cause[0]);
     link->state = HD_LINK_DOWN;
     link->ep->ops->close(link->ep);
     /* At most a chunk each; then nobody writes into memory that we are about to give back. */
@@ -425,6 +430,21 @@ static int link_dispatch(struct hd_link *link, const struct hd_frame *f, const v
     return link->hooks->frame[f->type](link, f, payload, owner);
 }
 
+/* A frame found no memory, and is given again later. */
+static void link_stall_for_memory(struct hd_link *link)
+{
+    if (!link->flow.memory_stalled)
+        HD_TRACE3(stall_begin, link, HD_STALL_MEMORY, 0);
+    link->flow.memory_stalled = true;
+    hd_link_stalled(link, memory_stalls);
+}
+
+static void link_end_stall(struct hd_link *link)
+{
+    link->flow.memory_stalled = false;
+    HD_TRACE3(stall_end, link, HD_STALL_MEMORY, 0);
+}
+
 /* Whether the frame may come now. */
 static int link_check(const struct hd_link *link, const struct hd_frame *f, const void *payload)
 {
@@ -458,12 +478,12 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     err = f->type == HD_FRAME_DATA ? link->hooks->frame[HD_FRAME_DATA](link, f, payload, owner)
                                    : link_dispatch(link, f, payload, owner);
     if (err) {
-        link->flow.memory_stalled = err == -ENOBUFS;
         if (err == -ENOBUFS)
-            hd_link_stalled(link, memory_stalls);
+            link_stall_for_memory(link);
         return err;
     }
-    link->flow.memory_stalled = false;
+    if (link->flow.memory_stalled)
+        link_end_stall(link);
     link->flow.rx_sequence++;
     link->flow.rx_owed += f->type != HD_FRAME_CREDIT;
     link->flow.tx_credits += f->credits;

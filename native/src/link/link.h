@@ -47,6 +47,9 @@ struct hd_stalls {
     uint64_t credit_stalls, window_stalls, memory_stalls;
 };
 
+/* What tracepoints say that something waits for. */
+enum { HD_STALL_CREDITS = 1, HD_STALL_WINDOW, HD_STALL_MEMORY };
+
 /* Counts one of hd_stalls, for the link and for the engine. Under the link's lock. */
 #define hd_link_stalled(link, kind) (hd_count((link)->engine->stats, kind, 1), (void)(link)->stalls.kind++)
 

@@ -15,6 +15,7 @@
 
 #include <stdlib.h>
 
+#include "base/trace.h"
 #include "proto/fetch/fetch.h"
 #include "proto/stream/stream.h"
 
@@ -346,16 +347,33 @@ static void rndv_clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
     hd_link_control(link, HD_FRAME_CTS, rndv->peer_handle, 0, &cts, sizeof(cts));
 }
 
+static void rndv_wait_for_memory(struct hd_link *link, struct hd_rndv *rndv)
+{
+    if (!rndv->starved)
+        HD_TRACE3(stall_begin, link, HD_STALL_MEMORY, rndv->stream ? rndv->stream->id : 0);
+    rndv->starved = true;
+    hd_link_stalled(link, memory_stalls);
+    hd_list_add_tail(&link->rndv.memory_wait, &rndv->node);
+    hd_link_hurry(link);
+}
+
+static void rndv_end_stall(struct hd_link *link, struct hd_rndv *rndv)
+{
+    rndv->starved = false;
+    HD_TRACE3(stall_end, link, HD_STALL_MEMORY, rndv->stream ? rndv->stream->id : 0);
+    (void)link;
+}
+
 void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
 {
     int err = rndv->buf ? 0 : rndv_take_memory(rndv, link);
     hd_list_remove(&rndv->node);
     if (err == -ENOBUFS || err == -ENOMEM) {
-        hd_link_stalled(link, memory_stalls);
-        hd_list_add_tail(&link->rndv.memory_wait, &rndv->node);
-        hd_link_hurry(link);
+        rndv_wait_for_memory(link, rndv);
         return;
     }
+    if (rndv->starved)
+        rndv_end_stall(link, rndv);
     if (err) {
         hd_link_doom(link, -ECONNRESET, "%s", hd_last_error());
         return;
@@ -416,6 +434,7 @@ void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv)
 {
     hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
     link->tally.bytes_received += rndv->length;
+    HD_TRACE4(message_received, link, rndv->stream->id, rndv->length, rndv->handle);
     hd_rndv_free(link, rndv);
 }
 
@@ -426,6 +445,8 @@ static void rndv_received(struct hd_link *link, struct hd_rndv *rndv)
     struct hd_fetch *fetch = rndv->fetch;
     struct hd_msg *msg = rndv->msg;
     size_t length = rndv->length;
+    if (msg)
+        HD_TRACE4(message_received, link, stream->id, length, rndv->handle);
     if (rndv->mode == HD_MODE_READ)
         hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
     link->tally.bytes_received += rndv->mode == HD_MODE_COPY ? 0 : length; /* its frames counted */

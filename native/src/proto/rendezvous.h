@@ -22,6 +22,7 @@ struct hd_rndv {
     size_t issued, completed;
     unsigned inflight;
     bool held;                /* the peer's memory */
+    bool starved;             /* a receiver's: it waits for memory */
     struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
     struct hd_msg *msg;
     struct hd_fetch *fetch;

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/trace.h"
 #include "proto/rendezvous.h"
 
 /* Nobody answers the request. */
@@ -81,6 +82,7 @@ static void fetch_complete(struct hd_fetch *f, int error, const char *cause)
     if (error && cause != f->cause)
         snprintf(f->cause, sizeof(f->cause), "%s", cause);
     hd_count(f->link->engine->stats, fetches_failed, error != 0);
+    HD_TRACE4(fetch_end, f->link, f->handle, error, f->total);
     f->event.event.status = error;
     if (!f->released)
         hd_queue_post(f->queue, &f->event);
@@ -158,6 +160,7 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
     if (!err) {
         f->in_table = link->used = true;
         hd_count(link->engine->stats, fetches, 1);
+        HD_TRACE4(fetch_begin, link, f->handle, f->offset, f->length);
         if (!hd_list_empty(&link->fetch.tx_ours) || !hd_link_can_send(link) || !fetch_send_request(f))
             hd_list_add_tail(&link->fetch.tx_ours, &f->node);
     }

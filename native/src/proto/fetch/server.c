@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
+#include "base/trace.h"
 #include "proto/fetch/fetch.h"
 #include "proto/rendezvous.h"
 
@@ -14,6 +15,7 @@ void hd_fetch_end_served(struct hd_fetch *f)
 {
     if (f->in_table) {
         f->in_table = false;
+        HD_TRACE4(serve_end, f->link, f->handle, f->error, f->total);
         hd_list_remove(&f->in_served);
         f->link->fetch.served_count--;
         f->link->comm.idle_since = hd_now();
@@ -62,6 +64,7 @@ int hd_fetch_on_request(struct hd_link *link, uint32_t handle, const void *paylo
         link->used = true;
         hd_list_add_tail(&link->fetch.served, &f->in_served);
         link->fetch.served_count++;
+        HD_TRACE4(serve_begin, link, handle, f->offset, f->length);
         if (hd_queue_post(f->queue, &f->event))
             return 0;
         hd_fetch_end_served(f);

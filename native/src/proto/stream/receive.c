@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 
+#include "base/trace.h"
 #include "progress/wait_path.h"
 
 #define MSGS_KEPT 64 /* on each link */
@@ -121,6 +122,7 @@ int hd_stream_on_data(struct hd_link *link, const struct hd_frame *frame, const 
         return err ? err : -ENOBUFS;
     }
     msg->buf = buf;
+    HD_TRACE4(message_received, link, id, length, 0);
     hd_stream_message_ready(stream, msg);
     return 0;
 }

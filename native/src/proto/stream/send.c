@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
+#include "base/trace.h"
 #include "link/link_path.h"
 #include "proto/stream/stream.h"
 #include "progress/wait.h"
@@ -68,13 +69,16 @@ static int send_await_send(struct hd_stream *stream, size_t length, bool eager, 
         return 0;
     if (ready < 0)
         return ready;
-    if (stream->tx_window > 0)
+    int stall = stream->tx_window > 0 ? HD_STALL_CREDITS : HD_STALL_WINDOW;
+    if (stall == HD_STALL_CREDITS)
         hd_link_stalled(stream->link, credit_stalls);
     else
         hd_link_stalled(stream->link, window_stalls);
+    HD_TRACE3(stall_begin, stream->link, stall, stream->id);
     stream->senders++;
     int err = hd_wait(stream->link, &stream->waiter, send_wait_sendable, &s, patience);
     stream->senders--;
+    HD_TRACE3(stall_end, stream->link, stall, stream->id);
     if (err != -EAGAIN && !hd_list_empty(&stream->tx_node) && stream->waiter.sleepers == 0)
         hd_list_remove(&stream->tx_node);
     if (err == -EAGAIN)
@@ -135,6 +139,7 @@ static inline int send_eager(struct hd_stream *stream, const void *data, size_t 
     if (!err) {
         stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
         link->tally.messages_eager++;
+        HD_TRACE4(message_sent, link, stream->id, length, 0);
     }
     hd_link_unlock(link);
     return err;
@@ -175,6 +180,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
             stream->rndv_out += length;
             stream->tx_window -= HD_MESSAGE_COST;
             link->tally.messages_large++;
+            HD_TRACE4(message_sent, link, stream->id, length, handle);
         }
     }
     hd_link_unlock(link);
@@ -215,10 +221,12 @@ static int send_await_memory(struct hd_stream *stream, size_t length, struct hd_
     struct wanting w = {stream, length, buf};
     hd_link_lock(stream->link);
     hd_link_stalled(stream->link, memory_stalls);
+    HD_TRACE3(stall_begin, stream->link, HD_STALL_MEMORY, stream->id);
     stream->memory_waiters++;
     stream->senders++;
     int err = hd_wait(stream->link, &stream->waiter, send_wait_memory, &w, patience);
     stream->senders--;
+    HD_TRACE3(stall_end, stream->link, HD_STALL_MEMORY, stream->id);
     stream->memory_waiters--;
     if (err == -EAGAIN)
         stream->writable_wanted = true;
