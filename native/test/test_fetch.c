@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "link/link.h"
 #include "support.h"
 
 /* A block server in a thread: names say what to answer. "b<length>" a buffer, "f<length>" a range of a file,
@@ -206,6 +207,26 @@ static void errors_come_with_their_cause(void **state)
     finish(&f);
 }
 
+static void blocks_are_timed(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, NULL);
+    expect_block(&f, "b100", 100);
+    expect_block(&f, "f5000000", 5000000);
+    hd_fetch *fetch = ask(&f, "e", 0, HD_FETCH_ALL, NULL); /* no block */
+    assert_int_equal(next_event(f.done, HD_EVENT_FETCHED).status, -EACCES);
+    hd_fetch_release(fetch);
+    uint64_t here = 0, there = 0;
+    for (size_t i = 0; i < HD_TIMES; i++) {
+        here += f.pair.client->times.blocks.counts[i];
+        there += f.pair.server->times.blocks.counts[i];
+    }
+    assert_int_equal(here, 2);
+    assert_int_equal(there, 0);
+    finish(&f);
+}
+
 static void a_small_block_overtakes_a_slow_one(void **state)
 {
     (void)state;
@@ -337,6 +358,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(blocks_of_all_sizes_by_copy),
         cmocka_unit_test(ranges_go_where_the_caller_wants),
         cmocka_unit_test(errors_come_with_their_cause),
+        cmocka_unit_test(blocks_are_timed),
         cmocka_unit_test(a_small_block_overtakes_a_slow_one),
         cmocka_unit_test(a_fetch_can_be_cancelled),
         cmocka_unit_test(hundreds_at_a_time_complete_once_each),

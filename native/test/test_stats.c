@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ticks.h"
 #include "stats/stats.h"
 #include "support.h"
 
@@ -75,6 +76,40 @@ static void links_have_slots_while_they_are_up(void **state)
     hd_stats_close(&stats);
 }
 
+static void times_are_shown_as_a_histogram(void **state)
+{
+    (void)state;
+    struct hd_stats stats;
+    char why[200];
+    assert_ok(hd_stats_open(&stats, "", "engine", 1, why, sizeof(why)));
+    struct hd_link_counters *link = hd_stats_link(&stats, "a", "shm");
+    struct hd_times times = {.counts = {[0] = 5, [HD_TIMES - 1] = 7}};
+    hd_stats_show_times(link, offsetof(struct hd_link_counters, answers), &times);
+    assert_int_equal(link->answers, 5);
+    assert_int_equal(link->answers_longer, 7);
+    assert_int_equal(link->blocks, 0);
+    hd_stats_show_times(link, offsetof(struct hd_link_counters, blocks), &times);
+    assert_int_equal(link->blocks_longer, 7);
+    hd_stats_close(&stats);
+}
+
+static void ticks_are_told_by_doublings_of_a_quarter(void **state)
+{
+    (void)state;
+    const uint64_t scale = (uint64_t)1 << 32; /* a tick is a quarter of a microsecond */
+    static const struct {
+        uint64_t ticks;
+        unsigned doublings;
+    } cases[] = {{0, 0}, {1, 1}, {2, 2}, {3, 2}, {4, 3}, {7, 3}, {8, 4}, {65535, 16}, {65536, 17}, {INT64_MAX, 26}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_int_equal(hd_ticks_doublings(cases[i].ticks, scale, HD_TIMES - 1), cases[i].doublings);
+    assert_int_equal(hd_ticks_doublings((uint64_t)-5, scale, HD_TIMES - 1), 0); /* another processor's is behind */
+    hd_ticks_start();
+    uint64_t before = hd_ticks();
+    usleep(20000);
+    assert_in_range(hd_ticks_doublings(hd_ticks() - before, hd_ticks_scale(), 64), 17, 64); /* 16.4 ms and more */
+}
+
 /* In another PID namespace the owner's number is nobody's, or somebody else's. */
 static void the_file_of_another_pid_namespace_stays(void **state)
 {
@@ -139,6 +174,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_describes_itself),
         cmocka_unit_test(links_have_slots_while_they_are_up),
+        cmocka_unit_test(times_are_shown_as_a_histogram),
+        cmocka_unit_test(ticks_are_told_by_doublings_of_a_quarter),
         cmocka_unit_test(the_file_of_another_pid_namespace_stays),
         cmocka_unit_test(without_a_place_counting_goes_on),
         cmocka_unit_test(counters_can_be_listed),

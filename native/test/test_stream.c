@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/context.h"
+#include "link/link.h"
 #include "support.h"
 
 static const size_t sizes[] = {0, 1, 63, 64, 65, 1000, 4096, 16383, 16384, 16385, 40000, 524288, 524289, 3000000};
@@ -899,6 +900,48 @@ static void *write_run(void *arg)
     return NULL;
 }
 
+/* How many took up to counts[most]. */
+static uint64_t took(const struct hd_times *times, size_t most)
+{
+    uint64_t total = 0;
+    for (size_t i = 0; i <= most; i++)
+        total += times->counts[i];
+    return total;
+}
+
+static void answers_are_timed_where_the_stream_was_opened(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    const size_t below_16ms = 16, all = HD_TIMES - 1;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    const struct hd_times *times = &pair.client->times.answers;
+    exchange(client, server, 64, 1);
+    exchange(client, server, 64, 2);
+    assert_int_equal(took(times, all), 0);
+    usleep(20000);
+    exchange(server, client, 64, 3); /* since the first of the two */
+    assert_int_equal(took(times, all), 1);
+    assert_int_equal(took(times, below_16ms), 0);
+    exchange(server, client, 64, 4); /* to no question */
+    assert_int_equal(took(times, all), 1);
+    exchange(client, server, 600000, 5);
+    exchange(server, client, 600000, 6);
+    assert_int_equal(took(times, all), 2);
+    assert_int_equal(took(&pair.server->times.answers, all), 0);
+    assert_int_equal(counter(pair.a, "links.failed"), 0); /* and what is shown is up to date */
+    uint64_t shown = 0;
+    const _Atomic uint64_t *first = (void *)((char *)pair.client->shown + offsetof(struct hd_link_counters, answers));
+    for (size_t i = 0; i < HD_TIMES; i++)
+        shown += atomic_load(first + i);
+    assert_int_equal(shown, 2);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 static void bytes_ignore_message_borders(void **state)
 {
     (void)state;
@@ -1041,6 +1084,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(pieces_arrive_as_one_message),
         cmocka_unit_test(the_end_of_a_send_is_told),
         cmocka_unit_test(a_lost_link_ends_sends_once),
+        cmocka_unit_test(answers_are_timed_where_the_stream_was_opened),
         cmocka_unit_test(bytes_ignore_message_borders),
         cmocka_unit_test(a_second_connection_shares_the_link),
         cmocka_unit_test(an_idle_link_is_closed),

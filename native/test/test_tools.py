@@ -174,8 +174,36 @@ class Stat(WithFolder):
                 self.assertRegex(out, r"  stalls\.credits +\d+\n  stalls\.window +\d+\n")
                 self.assertRegex(out, r"  queue\.pair +\d+\n")
                 self.assertNotIn("links.opened", out)
+                self.expect_json(perf)
             finally:
                 os.killpg(perf.pid, signal.SIGKILL)
+
+    def expect_json(self, perf):
+        """What both processes of hd-perf show as JSON: one of them asks the other one."""
+        while True:
+            engines = json.loads(run("howdah-stat", "--all", "--json", "--links", HOWDAH_STATS_DIR=str(self.folder))[0])
+            links = [link for engine in engines["engines"] for link in engine["links"]]
+            answers = [link["answers"] for link in links if link["answers"]["count"]]
+            if answers:
+                break
+            self.assertIsNone(perf.poll())
+            time.sleep(0.05)
+        self.assertEqual([engine["engine"] for engine in engines["engines"]], ["hd-perf"] * 2)
+        self.assertIn(perf.pid, [engine["process"] for engine in engines["engines"]])
+        for link in links:
+            self.assertIn(link["transport"], ("shm", "verbs", "udapl"))
+            self.assertGreater(link["counters"]["credits.limit"], 0)
+            self.assertEqual(link["blocks"]["count"], 0)
+        for times in answers:
+            self.assertEqual(times["count"], sum(times["below_us"].values()) + times["longer"])
+            self.assertEqual(list(times["below_us"])[:3], ["0.25", "0.5", "1"])
+        texts = run("howdah-stat", "--all", "--links", HOWDAH_STATS_DIR=str(self.folder))[0]
+        self.assertRegex(texts, r"\n  answers +[1-9]\d*, half of them below [\d.]+us, 99 of 100 (below [\d.]+us|longer)\n"
+                                r"    (below [\d.]+us|longer) +[1-9]")
+        self.assertRegex(texts, r"\n  blocks +0\n")
+        one = json.loads(run("howdah-stat", str(perf.pid), "--json", HOWDAH_STATS_DIR=str(self.folder))[0])["engines"][0]
+        self.assertEqual(one["counters"]["links.now"], 1)
+        self.assertEqual(one["peers"][0]["counters"]["links"], 1)
 
     def of_a_running_engine(self, kept_in, looked_for_in):
         """What howdah-stat says of a process that keeps its counters in one folder, looked for in another."""
@@ -211,6 +239,7 @@ class Stat(WithFolder):
         own = str(os.getpid())
         self.assertIn("has not loaded libhowdah", run("howdah-stat", own, status=1)[1])
         self.assertIn("no such process", run("howdah-stat", "4194305", status=1)[1])
+        self.assertEqual({"engines": []}, json.loads(run("howdah-stat", "--json", "4194305", status=1)[0]))
 
     @unittest.skipUnless(os.geteuid() == 0, "becoming another user needs root")
     def test_what_is_not_ours_is_counted(self):

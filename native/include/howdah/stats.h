@@ -27,6 +27,9 @@
  * the link's number, which is written last when the slot is taken, and is 0 again before it is given back: a reader
  * that sees the same number before and after has read one link. Values follow within a second.
  *
+ * Counters named NAME.below.TIME, each for twice the time of the one before, and NAME.longer behind them are a
+ * histogram: how often something took less than that, and not less than the one before.
+ *
  * Frames, bytes and eager messages are counted by each link for itself and reach the file within a second, or when the
  * link ends; a few freed buffers (one of each size, 48 KB at most) may stay in memory.used.now as long. What the
  * functions below return is exact.

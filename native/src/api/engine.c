@@ -244,6 +244,7 @@ int hd_engine_create(const struct hd_engine_params *given, hd_engine **out)
     if (!engine)
         return hd_error(-ENOMEM, "out of memory");
     atomic_init(&engine->refs, 1);
+    hd_ticks_start();
     init_locks(engine);
     engine->link_hooks = &hd_protocols;
     engine->log.write = params.log;

@@ -120,6 +120,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     link->ep = ep;
     link->eager_max = link_eager_limit(link, ep);
     link->comm.idle_since = link->poll.last_poll = hd_now();
+    link->times.scale = hd_ticks_scale();
     link->counters = hd_stats_peer(engine->stats, link->peer);
     link->by_transport = hd_stats_transport(engine->stats, hd_link_transport(link));
     link_take_slot(link);
@@ -233,6 +234,8 @@ static void link_show_state(struct hd_link *link)
     link_show(link, credit_stalls, link->stalls.credit_stalls);
     link_show(link, window_stalls, link->stalls.window_stalls);
     link_show(link, memory_stalls, link->stalls.memory_stalls);
+    hd_stats_show_times(link->shown, offsetof(struct hd_link_counters, answers), &link->times.answers);
+    hd_stats_show_times(link->shown, offsetof(struct hd_link_counters, blocks), &link->times.blocks);
     hd_peer_count(link->shown, frames_sent, link->tally.frames_sent);
     hd_peer_count(link->shown, frames_received, link->tally.frames_received);
     hd_peer_count(link->shown, bytes_sent, link->tally.bytes_sent);

@@ -20,6 +20,7 @@
 #include "base/lock.h"
 #include "core/spin.h"
 #include "base/table.h"
+#include "base/ticks.h"
 #include "transport/transport.h"
 
 #define HD_LAST_STREAM (UINT32_MAX - 2) /* ids are not used again: then a new link is due */
@@ -164,6 +165,13 @@ struct hd_link_guard {
     unsigned last_turns;
 };
 
+/* How long the peer lets us wait. */
+struct hd_link_times {
+    uint64_t scale;          /* of hd_ticks() */
+    struct hd_times answers; /* from a message to the next one of the peer on the same stream, which we opened */
+    struct hd_times blocks;  /* from a fetch to its end */
+};
+
 struct hd_link {
     _Atomic int refs; /* engine's, program's, each stream's and fetch's */
     struct hd_engine *engine;
@@ -199,8 +207,15 @@ struct hd_link {
     struct hd_link_comm comm;
     struct hd_link_poll poll;
     struct hd_link_guard guard;
+    struct hd_link_times times;
     bool retire_ep; /* ep->retire() was called */
 };
+
+/* Something that began at `start` has ended: counts how long it took. */
+static inline void hd_link_time(const struct hd_link *link, struct hd_times *times, uint64_t start)
+{
+    times->counts[hd_ticks_doublings(hd_ticks() - start, link->times.scale, HD_TIMES - 1)]++;
+}
 
 struct hd_control {
     struct hd_list node;

@@ -34,6 +34,9 @@ _Static_assert(sizeof(struct hd_peer_counters) == HD_STATS_PEER + HD_COUNT(peer_
 _Static_assert(sizeof(struct hd_link_counters) == HD_STATS_PEER + HD_STATS_TRANSPORT + HD_COUNT(link_counter_names) * 8,
                "likewise");
 
+_Static_assert(offsetof(struct hd_link_counters, blocks) - offsetof(struct hd_link_counters, answers) == HD_TIMES * 8,
+               "as many counters as a histogram has");
+
 /* Field 22 of /proc/PID/stat; 0 if there is no such process. */
 static uint64_t process_start(long pid)
 {
@@ -234,6 +237,13 @@ struct hd_link_counters *hd_stats_link(struct hd_stats *stats, const char *peer,
     }
     pthread_mutex_unlock(&stats->lock);
     return slot < end ? slot : NULL;
+}
+
+void hd_stats_show_times(struct hd_link_counters *link, size_t at, const struct hd_times *times)
+{
+    _Atomic uint64_t *shown = (void *)((char *)link + at);
+    for (size_t i = 0; i < HD_TIMES; i++)
+        atomic_store_explicit(&shown[i], times->counts[i], memory_order_relaxed);
 }
 
 void hd_stats_link_end(struct hd_link_counters *link)

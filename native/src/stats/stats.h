@@ -31,6 +31,13 @@ struct hd_link_counters {
 #include "stats/counters.def"
 };
 
+/* A histogram: how often something took less than a quarter of a microsecond, less than twice that, and so on, and
+ * longer than all of these. */
+#define HD_TIMES 27
+struct hd_times {
+    uint64_t counts[HD_TIMES];
+};
+
 struct hd_stats {
     struct hd_counters *now;
     struct hd_peer_counters *peers;
@@ -59,6 +66,8 @@ struct hd_peer_counters *hd_stats_peer(struct hd_stats *stats, const char *peer)
 
 /* A slot for a link that is up, or NULL: all are taken. */
 struct hd_link_counters *hd_stats_link(struct hd_stats *stats, const char *peer, const char *transport);
+/* Shows a histogram in the counters from offset `at` on. */
+void hd_stats_show_times(struct hd_link_counters *link, size_t at, const struct hd_times *times);
 /* Gives it back; NULL: nothing to do. */
 void hd_stats_link_end(struct hd_link_counters *link);
 

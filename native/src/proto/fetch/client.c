@@ -83,6 +83,8 @@ static void fetch_complete(struct hd_fetch *f, int error, const char *cause)
         snprintf(f->cause, sizeof(f->cause), "%s", cause);
     hd_count(f->link->engine->stats, fetches_failed, error != 0);
     HD_TRACE4(fetch_end, f->link, f->handle, error, f->total);
+    if (!error)
+        hd_link_time(f->link, &f->link->times.blocks, f->started);
     f->event.event.status = error;
     if (!f->released)
         hd_queue_post(f->queue, &f->event);
@@ -153,6 +155,7 @@ int hd_fetch_start(hd_link *link, const char *service, const struct hd_fetch_par
     f->length = p.length;
     f->into = p.into ? hd_buf_ref(p.into) : NULL;
     f->lent = p.into != NULL;
+    f->started = hd_ticks();
     hd_link_lock(link);
     err = fetch_may_fetch(link);
     if (!err)

@@ -34,6 +34,7 @@ struct hd_fetch {
     /* client */
     hd_buf *into;
     bool lent;                         /* `into` is the program's, who has it back with the event */
+    uint64_t started;                  /* hd_ticks() */
     size_t total, announced, received; /* bytes */
     unsigned moving;                   /* rendezvous under way */
 

@@ -133,11 +133,13 @@ static inline int send_eager(struct hd_stream *stream, const void *data, size_t 
 {
     struct hd_link *link = stream->link;
     hd_link_lock(link);
+    uint64_t asked = hd_stream_asks(stream);
     int err = send_free_to_go(stream) ? hd_link_give(link, HD_FRAME_DATA, stream->id, 0, data, length, owner) : -EAGAIN;
     if (err)
         err = send_later(stream, data, length, owner, timeout);
     if (!err) {
         stream->tx_window -= (int64_t)length + HD_MESSAGE_COST;
+        stream->asked = asked;
         link->tally.messages_eager++;
         HD_TRACE4(message_sent, link, stream->id, length, 0);
     }
@@ -157,6 +159,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
     struct sending s = {.stream = stream, .length = length};
     struct hd_rts rts;
     hd_link_lock(link);
+    uint64_t asked = hd_stream_asks(stream);
     int err = send_await_send(stream, length, false, patience);
     struct hd_rndv *rndv = err ? NULL : hd_rndv_create(link, HD_RNDV_TX);
     if (!err && !rndv)
@@ -179,6 +182,7 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
             hd_list_add_tail(&stream->tx_rndvs, &rndv->siblings);
             stream->rndv_out += length;
             stream->tx_window -= HD_MESSAGE_COST;
+            stream->asked = asked;
             link->tally.messages_large++;
             HD_TRACE4(message_sent, link, stream->id, length, handle);
         }

@@ -39,6 +39,7 @@ struct hd_stream {
     int64_t rx_window, rx_taken; /* what the peer may still send; what we took and did not tell */
     int64_t tx_window;
     size_t rndv_out; /* bytes of rendezvous under way */
+    uint64_t asked;  /* hd_ticks() of the first message since the peer's last one; 0: none, or a stream of the peer's */
     struct hd_list tx_rndvs;
     bool finished, remote_finished;
     int remote_error; /* the peer reset the stream */
@@ -107,9 +108,24 @@ static inline void hd_stream_tell_reader(struct hd_stream *stream)
 }
 void hd_stream_tell_writer(struct hd_stream *stream);
 
+/* When the peer is asked for an answer, if a message goes now. At its end the next message would say how long its
+ * program thinks. */
+static inline uint64_t hd_stream_asks(const struct hd_stream *stream)
+{
+    return stream->asked || stream->by_peer ? stream->asked : hd_ticks();
+}
+
+static inline void hd_stream_answered(struct hd_stream *stream)
+{
+    hd_link_time(stream->link, &stream->link->times.answers, stream->asked);
+    stream->asked = 0;
+}
+
 /* A message became ready, or its rendezvous failed to. */
 static inline void hd_stream_message_ready(struct hd_stream *stream, struct hd_msg *msg)
 {
+    if (stream->asked)
+        hd_stream_answered(stream);
     stream->rx_ready_bytes += msg->length - (msg == stream->rx_first ? stream->rx_offset : 0);
     if (msg == stream->rx_first)
         hd_stream_tell_reader(stream);

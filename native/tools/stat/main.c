@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <howdah/stats.h>
+#include "stat.h"
 
 static bool sane(const struct hd_stats_header *h, size_t size)
 {
@@ -28,68 +28,18 @@ static bool sane(const struct hd_stats_header *h, size_t size)
            h->peers_offset % 8 == 0 && h->peer_stride % 8 == 0;
 }
 
-/* Whether it has slots for links; files of earlier versions have none. */
-static bool has_links(const struct hd_stats_header *h, size_t size)
-{
-    return h->header_size >= sizeof(*h) && h->link_counters > 0 && h->link_counters < 1000 &&
-           h->link_names_offset + (uint64_t)h->link_counters * HD_STATS_NAME <= size &&
-           h->links_offset + (uint64_t)h->link_slots * h->link_stride <= size && h->links_offset % 8 == 0 &&
-           h->link_stride >= HD_STATS_PEER + HD_STATS_TRANSPORT + (uint64_t)h->link_counters * 8 &&
-           h->link_stride % 8 == 0;
-}
+static struct stat_wish wish;
+static unsigned engines_shown;
 
-static bool links_only, zeros; /* what is asked for; whether counters that are 0 are shown */
-
-static void show(const char *names, const void *values, uint32_t count, const char *indent)
+static void show_engine(const struct stat_file *file)
 {
-    for (uint32_t i = 0; i < count; i++) {
-        uint64_t value = __atomic_load_n((const uint64_t *)values + i, __ATOMIC_RELAXED);
-        if (value || zeros)
-            printf("%s%-24.*s %" PRIu64 "\n", indent, HD_STATS_NAME, names + (size_t)i * HD_STATS_NAME, value);
+    if (wish.json) {
+        fputs(engines_shown ? ",\n" : "\n", stdout);
+        stat_print_json(file, wish.links);
+    } else {
+        stat_print(file, wish.links);
     }
-}
-
-/* Why an engine has no file; nothing of earlier versions, whose header ends before. */
-static void show_reason(const struct hd_stats_header *h)
-{
-    size_t end = offsetof(struct hd_stats_header, why) + sizeof(h->why);
-    if (h->header_size >= end && h->why[0])
-        printf("  (%.*s)\n", (int)sizeof(h->why), h->why);
-}
-
-/* The first value of a slot is the link's number. Another one after the copy, and the slot went to another link. */
-static bool copy_link(const struct hd_stats_header *h, const char *slot, char *copy)
-{
-    const uint64_t *number = (const void *)(slot + HD_STATS_PEER + HD_STATS_TRANSPORT);
-    uint64_t before = __atomic_load_n(number, __ATOMIC_ACQUIRE);
-    memcpy(copy, slot, h->link_stride);
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
-    return before && __atomic_load_n(number, __ATOMIC_RELAXED) == before;
-}
-
-static void show_links(const char *map, size_t size)
-{
-    const struct hd_stats_header *h = (const void *)map;
-    const size_t text = HD_STATS_PEER + HD_STATS_TRANSPORT;
-    uint32_t shown = 0;
-    char *copy = has_links(h, size) ? malloc(h->link_stride) : NULL;
-    if (!copy) {
-        puts("  (this engine's version does not tell of its links)");
-        return;
-    }
-    zeros = true;
-    for (uint32_t i = 0; i < h->link_slots; i++) {
-        if (!copy_link(h, map + h->links_offset + (size_t)i * h->link_stride, copy))
-            continue;
-        shown++;
-        printf("link to %.*s over %.*s\n", HD_STATS_PEER, copy, HD_STATS_TRANSPORT, copy + HD_STATS_PEER);
-        show(map + h->link_names_offset, copy + text, h->link_counters, "  ");
-    }
-    free(copy);
-    if (shown == h->link_slots)
-        printf("  (%" PRIu32 " links are all that it can tell of: hadoop.rdma.stats.peers)\n", shown);
-    else if (shown == 0)
-        puts("  (no link is up)");
+    engines_shown++;
 }
 
 static int show_file(const char *path)
@@ -109,21 +59,7 @@ static int show_file(const char *path)
         fprintf(stderr, "%s: not a file of counters\n", path);
         return 1;
     }
-    printf("engine %.*s, process %" PRIu32 "\n", (int)sizeof(h->engine), h->engine, h->pid);
-    show_reason(h);
-    if (links_only) {
-        show_links(map, size);
-        munmap((void *)(uintptr_t)map, size);
-        return 0;
-    }
-    show(map + h->names_offset, map + h->values_offset, h->counters, "  ");
-    for (uint32_t i = 0; i < h->peer_slots; i++) {
-        const char *slot = map + h->peers_offset + (size_t)i * h->peer_stride;
-        if (!slot[0])
-            continue;
-        printf("peer %.*s\n", HD_STATS_PEER, slot);
-        show(map + h->peer_names_offset, slot + HD_STATS_PEER, h->peer_counters, "  ");
-    }
+    show_engine(&(struct stat_file){h, size});
     munmap((void *)(uintptr_t)map, size);
     return 0;
 }
@@ -262,40 +198,53 @@ static int show_all(void)
 
 static int usage(FILE *out, int status)
 {
-    fputs("usage: howdah-stat [--links] PID|FILE...\n"
-          "       howdah-stat [--links] --all\n"
-          "Shows the counters of engines: of a process, of a file, or of all processes of this node.\n"
-          "  --links    the links that are up, in place of the counters: peer, transport, credits, window, stalls\n"
-          "Counters are looked for in HOWDAH_STATS_DIR, else in /dev/shm. Those of links follow within a second.\n",
-          out);
+    fputs(
+        "usage: howdah-stat [--links] [--json] PID|FILE...\n"
+        "       howdah-stat [--links] [--json] --all\n"
+        "Shows the counters of engines: of a process, of a file, or of all processes of this node.\n"
+        "  --links    the links that are up, in place of the counters: peer, transport, queue pair, credits, window,\n"
+        "             stalls, and how long answers and blocks took\n"
+        "  --json     as JSON\n"
+        "Counters are looked for in HOWDAH_STATS_DIR, else in /dev/shm. Those of links follow within a second.\n",
+        out);
+    return status;
+}
+
+static int show_all_of(char **named, int count)
+{
+    int status = 0;
+    for (int i = 0; i < count; i++) {
+        char *end;
+        long pid = strtol(named[i], &end, 10);
+        status |= !*end && pid > 0 ? show_process(pid) : show_file(named[i]);
+    }
     return status;
 }
 
 int main(int argc, char **argv)
 {
-    int status = 0, asked = 0;
+    int asked = 0;
     bool all = false;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0)
             return usage(stdout, 0);
         if (strcmp(argv[i], "--links") == 0)
-            links_only = true;
+            wish.links = true;
+        else if (strcmp(argv[i], "--json") == 0)
+            wish.json = true;
         else if (strcmp(argv[i], "--all") == 0)
             all = true;
         else if (argv[i][0] == '-')
             return usage(stderr, 2);
         else
-            asked++;
+            argv[asked++] = argv[i];
     }
     if (all ? asked > 0 : asked == 0)
         return usage(stderr, 2);
-    if (all)
-        return show_all();
-    for (int i = 1; i < argc; i++) {
-        char *end;
-        long pid = strtol(argv[i], &end, 10);
-        if (argv[i][0] != '-')
-            status |= !*end && pid > 0 ? show_process(pid) : show_file(argv[i]);
-    }
+    if (wish.json)
+        fputs("{\"engines\": [", stdout);
+    int status = all ? show_all() : show_all_of(argv, asked);
+    if (wish.json)
+        puts("]}");
     return status;
 }
