@@ -20,7 +20,9 @@ public final class BlockEvent {
     /** The copy in RAM was removed. */
     COPY_DROPPED,
     /** A copy was made on persistent storage, beside the replica in RAM. */
-    PERSISTED;
+    PERSISTED,
+    /** The replica's files were damaged, and were made anew from its copy on another tier. */
+    REPAIRED;
 
     @Override
     public String toString() {

@@ -27,7 +27,9 @@ public enum Reason {
   /** The mode HHH-M persists what is in RAM behind. */
   BEHIND,
   /** The replica in RAM was gone without being deleted: its copy took its place. */
-  LOST;
+  LOST,
+  /** Its checksums were wrong. */
+  DAMAGED;
 
   @Override
   public String toString() {

@@ -111,6 +111,15 @@ final class ReplicaCopy {
     return BlockSums.areRight(data.toPath(), meta.toPath(), block.getNumBytes());
   }
 
+  /** Whether the replica's own files have other checksums, or cannot be read, though it is still what was copied. */
+  boolean isReplicaDamaged() {
+    try {
+      return !BlockSums.areRight(original.toPath(), originalMeta.toPath(), block.getNumBytes()) && isUnchanged();
+    } catch (IOException e) {
+      return isUnchanged();
+    }
+  }
+
   /** Whether the replica is still the one that was copied: recovery gives back the same object changed. */
   boolean isUnchanged() {
     return isOf(dataset.volumeMap.get(pool, block.getBlockId()));
@@ -134,7 +143,8 @@ final class ReplicaCopy {
       target.reserveSpaceForReplica(reserved);
       name(new File(target.getTmpDir(pool), original.getName() + ".move"));
       try {
-        if (copy(original, data, throttler) == block.getNumBytes() && copy(originalMeta, meta, throttler) > 0) {
+        if (copy(original, data, target, throttler) == block.getNumBytes()
+            && copy(originalMeta, meta, target, throttler) > 0) {
           placing.run();
           if (!target.isRam()) {
             place();
@@ -252,6 +262,43 @@ final class ReplicaCopy {
     }
   }
 
+  /**
+   * Makes the files of the replica, which are damaged, anew from this copy, which stays. The replica is the same object
+   * as before.
+   *
+   * @return whether that was done; not if the replica changed meanwhile
+   * @throws IOException if files cannot be read or written, or have other checksums by then
+   */
+  boolean restore() throws IOException {
+    TierVolume home = (TierVolume) replica.getVolume();
+    try (FsVolumeReference from = target.obtainReference(); FsVolumeReference to = home.obtainReference()) {
+      long reserved = data.length() + meta.length();
+      File part = new File(home.getTmpDir(pool), original.getName() + ".anew");
+      File partMeta = FsDatasetUtil.getMetaFile(part, block.getGenerationStamp());
+      home.reserveSpaceForReplica(reserved);
+      try {
+        copy(data, part, home, null);
+        copy(meta, partMeta, home, null);
+        if (!BlockSums.areRight(part.toPath(), partMeta.toPath(), block.getNumBytes())) {
+          throw new IOException(part + " has other checksums than " + data + ", of which it is a copy");
+        }
+        try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+          if (!isUnchanged()) {
+            return false;
+          }
+          Files.move(partMeta.toPath(), originalMeta.toPath(), StandardCopyOption.REPLACE_EXISTING);
+          Files.move(part.toPath(), original.toPath(), StandardCopyOption.REPLACE_EXISTING);
+        }
+      } finally {
+        home.releaseReservedSpace(reserved);
+        delete(part, partMeta);
+      }
+    }
+    // Clients that hold the damaged file open let go of it.
+    dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(new ExtendedBlockId(block.getBlockId(), pool));
+    return true;
+  }
+
   private FinalizedReplica activate() throws IOException {
     File there = data;
     if (target.ownsFiles()) {
@@ -319,10 +366,11 @@ final class ReplicaCopy {
     }
   }
 
-  private long copy(File from, File to, DataTransferThrottler throttler) throws IOException {
+  private static long copy(File from, File to, TierVolume folder, DataTransferThrottler throttler)
+      throws IOException {
     try (FileInputStream in = new FileInputStream(from); FileOutputStream out = new FileOutputStream(to)) {
       long copied = copy(in.getChannel(), out.getChannel(), throttler);
-      if (!target.isRam()) {
+      if (!folder.isRam()) {
         out.getChannel().force(true);
       }
       return copied;

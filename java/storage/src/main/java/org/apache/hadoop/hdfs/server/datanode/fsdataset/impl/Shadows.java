@@ -70,6 +70,7 @@ final class Shadows {
       try {
         Thread.sleep(interval);
         round();
+        dataset.repairs().round(Time.monotonicNow());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;
@@ -243,10 +244,20 @@ final class Shadows {
     return fits && shadows.remove(block, shadow) ? shadow : null;
   }
 
+  /** The shadow of a replica as it is now; null if it has none. */
+  ReplicaCopy of(String pool, ReplicaInfo replica) {
+    ReplicaCopy shadow = shadows.get(new ExtendedBlockId(replica.getBlockId(), pool));
+    return shadow != null && shadow.isOf(replica) ? shadow : null;
+  }
+
   /** The folder of the shadow of a replica as it is now; null if it has none. */
   TierVolume folder(String pool, ReplicaInfo replica) {
-    ReplicaCopy shadow = shadows.get(new ExtendedBlockId(replica.getBlockId(), pool));
-    return shadow != null && shadow.isOf(replica) ? shadow.volume() : null;
+    ReplicaCopy shadow = of(pool, replica);
+    return shadow == null ? null : shadow.volume();
+  }
+
+  boolean isEmpty() {
+    return shadows.isEmpty();
   }
 
   /** Whether a replica is on persistent storage as it is: there, or by its shadow. */

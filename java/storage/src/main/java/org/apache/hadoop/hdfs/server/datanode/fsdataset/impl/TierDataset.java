@@ -66,6 +66,7 @@ class TierDataset extends FsDatasetImpl {
   private final TierMover mover;
   private final Shadows shadows;
   private final OpenShadows openShadows = new OpenShadows(this);
+  private final Repairs repairs = new Repairs(this);
   private final TierStatus status;
   private final Set<ExtendedBlockId> moving = ConcurrentHashMap.newKeySet();
   /** Block pools whose replicas are known. */
@@ -111,6 +112,10 @@ class TierDataset extends FsDatasetImpl {
 
   Shadows shadows() {
     return shadows;
+  }
+
+  Repairs repairs() {
+    return repairs;
   }
 
   OpenShadows openShadows() {
@@ -419,6 +424,11 @@ class TierDataset extends FsDatasetImpl {
     counts.persisted(shadow.bytes());
   }
 
+  void repaired(ExtendedBlockId block, ReplicaInfo replica, ReplicaCopy shadow) {
+    note(block, replica, BlockEvent.Kind.REPAIRED, shadow.volume().getStorageType(),
+        replica.getVolume().getStorageType(), Reason.DAMAGED);
+  }
+
   /** Has a shadow take the place of a replica that is no longer in RAM. */
   void revive(ExtendedBlockId block, ReplicaCopy shadow) throws IOException {
     FinalizedReplica revived = shadow.revive();
@@ -483,6 +493,16 @@ class TierDataset extends FsDatasetImpl {
   }
 
   // Reading.
+
+  /**
+   * Upstream's scanner asks this of a block that it could not read, or whose checksums were wrong, before it has the
+   * NameNode hear of it. One that was made anew is no longer what was scanned.
+   */
+  @Override
+  public boolean contains(ExtendedBlock block) {
+    boolean isScan = Thread.currentThread() instanceof VolumeScanner;
+    return super.contains(block) && !(isScan && repairs.repair(key(block)));
+  }
 
   @Override
   public InputStream getBlockInputStream(ExtendedBlock block, long offset) throws IOException {

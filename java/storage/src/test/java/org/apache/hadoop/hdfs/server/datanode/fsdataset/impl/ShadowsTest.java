@@ -29,6 +29,7 @@ import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.Scans;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
@@ -169,6 +170,59 @@ class ShadowsTest {
   private static void verify(TierDataset dataset) {
     dataset.shadows().scrub(TierCluster.later());
     dataset.shadows().scrub(TierCluster.later());
+  }
+
+  @Test
+  void aDamagedReplicaInRamIsMadeAnewFromItsShadowWhenItIsScanned() throws Exception {
+    Path path = hdfs.write("/file", 1000, 1);
+    hdfs.await(path, RAM_DISK);
+    persist();
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    ReplicaInfo replica = hdfs.replica(holder, path);
+    TierCluster.damage(replica.getBlockFile());
+    awaitKnownAsDamaged(path);
+    Scans.suspect(holder.datanode, hdfs.blocks(path).get(0).getBlock());
+    awaitRepaired(path, replica);
+    assertThat(hdfs.replica(holder, path)).as("it did not leave its place").isSameAs(replica);
+    assertThat(hdfs.unpersisted()).isEmpty();
+    List<BlockEvent> events = holder.journal().of(new ExtendedBlockId(replica.getBlockId(), hdfs.pool()));
+    assertThat(events).last().asString().endsWith("\trepaired\tSSD\tRAM_DISK\tdamaged");
+  }
+
+  @Test
+  void aDamagedReplicaInRamIsMadeAnewFromItsShadowWhenAReaderHasMetIt() throws Exception {
+    Path path = hdfs.write("/file", 1000, 1);
+    hdfs.await(path, RAM_DISK);
+    persist();
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    assertThat(holder.repairs().ask(hdfs.pool())).as("nothing is damaged").isTrue();
+    ReplicaInfo replica = hdfs.replica(holder, path);
+    File shadow = shadowOf(holder, path);
+    TierCluster.damage(replica.getBlockFile());
+    TierCluster.damage(shadow);
+    awaitKnownAsDamaged(path);
+    assertThat(holder.repairs().ask(hdfs.pool())).as("both are damaged").isFalse();
+    assertThat(hdfs.blocks(path).get(0).isCorrupt()).isTrue();
+    TierCluster.damage(shadow); // once more: it is what it was
+    assertThat(holder.repairs().ask(hdfs.pool())).isTrue();
+    awaitRepaired(path, replica);
+    assertThat(holder.repairs().repair(new ExtendedBlockId(replica.getBlockId(), hdfs.pool()))).as("it is whole")
+        .isFalse();
+  }
+
+  /** Reads a file, which fails, so that the NameNode hears of the damage. */
+  private static void awaitKnownAsDamaged(Path path) throws Exception {
+    assertThatThrownBy(() -> hdfs.read(path)).isInstanceOf(IOException.class);
+    TierCluster.awaitThat(() -> hdfs.blocks(path).get(0).isCorrupt(), () -> hdfs.blocks(path));
+  }
+
+  private static void awaitRepaired(Path path, ReplicaInfo replica) throws Exception {
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return !hdfs.blocks(path).get(0).isCorrupt() && hdfs.types(path).get(0).equals(Arrays.asList(RAM_DISK));
+    }, () -> hdfs.blocks(path));
+    assertThat(replica.getBlockFile()).hasSameBinaryContentAs(shadowOf(hdfs.holder(path, RAM_DISK), path));
+    hdfs.assertHolds(path, 1000);
   }
 
   @Test
