@@ -117,6 +117,13 @@ public final class BlockJournal {
     stories.remove(block);
   }
 
+  /** Lets go of a folder that is taken away; its file stays as it is. */
+  public void leave(File folder) {
+    synchronized (volumes) {
+      volumes.remove(folder);
+    }
+  }
+
   /** Writes what was noted since the last call. */
   public void flush() {
     synchronized (volumes) {

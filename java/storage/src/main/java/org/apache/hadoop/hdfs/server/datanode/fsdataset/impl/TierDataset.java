@@ -16,7 +16,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Stream;
+import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DFSConfigKeys;
@@ -228,11 +228,15 @@ class TierDataset extends FsDatasetImpl {
     }
   }
 
-  /** The folder whose journal has what happens to a replica: one of this DataNode's own; null if there is none. */
+  /** The folder whose journal has what happens to a replica: one that this DataNode has; null if there is none. */
   private File journalOf(ExtendedBlockId block, TierVolume storage) {
-    File last = storage.ownsFiles() ? null : journal.folderOf(block);
-    return last != null ? last : (storage.ownsFiles() ? Stream.of(storage) : volumes(null).stream())
-        .map(volume -> new File(volume.getBasePath())).findFirst().orElse(null);
+    if (storage.ownsFiles()) {
+      return new File(storage.getBasePath());
+    }
+    List<File> folders = volumes(null).stream().map(volume -> new File(volume.getBasePath()))
+        .collect(Collectors.toList());
+    File last = journal.folderOf(block);
+    return folders.contains(last) ? last : folders.isEmpty() ? null : folders.get(0);
   }
 
   /** Whether what the journal of a folder has of a block is about the replica that there is. */
@@ -590,6 +594,13 @@ class TierDataset extends FsDatasetImpl {
   }
 
   // Starting and ending.
+
+  /** Nothing is written to folders that are taken away, where another file system may be mounted by then. */
+  @Override
+  public void removeVolumes(Set<File> folders, boolean isFailureForgotten) {
+    super.removeVolumes(folders, isFailureForgotten);
+    folders.forEach(journal::leave);
+  }
 
   @Override
   public void addBlockPool(String pool, Configuration conf) throws IOException {

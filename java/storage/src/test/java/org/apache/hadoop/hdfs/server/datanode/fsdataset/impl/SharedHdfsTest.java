@@ -6,12 +6,14 @@ import static org.apache.hadoop.fs.StorageType.RAM_DISK;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import io.howdah.storage.BlockJournal;
 import io.howdah.storage.Reason;
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -273,7 +275,7 @@ class SharedHdfsTest extends SharedHdfs {
       hdfs.report();
       return hdfs.fs.recoverLease(path);
     }, () -> hdfs.blocks(path));
-    assertThat(hdfs.read(path)).isEqualTo(java.util.Arrays.copyOf(bytes, synced));
+    assertThat(hdfs.read(path)).isEqualTo(Arrays.copyOf(bytes, synced));
     awaitReplicas(path, 1, 2);
     assertThat(sharedFiles()).as("of the copy of what was recovered").hasSize(2);
     aBlockThatEndsOrIsDeletedLeavesNothing(bytes);
@@ -417,6 +419,61 @@ class SharedHdfsTest extends SharedHdfs {
     hdfs.assertHolds(path, 1000);
     comeBack(stopped);
     awaitReplicas(path, 1, 2);
+  }
+
+  @Test
+  void aFolderIsTakenAwayFromARunningDataNodeAndGivenBack() throws Exception {
+    begin();
+    org.apache.hadoop.fs.Path stays = hdfs.write("/stays", MB / 2, 1);
+    TierDataset owner = hdfs.dataset(owner(stays));
+    org.apache.hadoop.fs.Path grows = writtenTo(owner, "/grows");
+    org.apache.hadoop.fs.Path goes = writtenTo(owner, "/goes");
+    for (org.apache.hadoop.fs.Path path : Arrays.asList(stays, grows, goes)) {
+      awaitReplicas(path, 1, 2);
+    }
+    File left = hdfs.replica(owner, stays).getBlockFile();
+    File journal = new File(owner.volumes(RAM_DISK).get(0).getBasePath(), BlockJournal.FILE);
+    owner.journal().flush();
+    long lines = journal.length();
+    String all = TierCluster.folders(owner.datanode);
+    hdfs.useFolders(owner.datanode, TierCluster.withoutRam(all));
+    try {
+      hdfs.assertHolds(stays, MB / 2); // by its keepers
+      awaitReplicas(stays, 1, 2);
+      awaitReplicas(grows, 1, 2);
+      hdfs.assertHolds(stays, MB / 2);
+      try (FSDataOutputStream out = hdfs.fs.append(grows)) {
+        out.write(TierCluster.bytes(1000, 1));
+      }
+      hdfs.fs.delete(goes, false);
+      owner.journal().flush();
+      assertThat(journal).as("nothing is written to the folder").hasSize(lines);
+      assertThat(left).exists();
+    } finally {
+      hdfs.useFolders(owner.datanode, all);
+    }
+    assertThat(owner.volumes(RAM_DISK)).hasSize(1);
+    awaitReplicas(stays, 1, 2);
+    awaitReplicas(grows, 1, 2);
+    hdfs.assertHolds(stays, MB / 2);
+    assertThat(hdfs.read(grows)).hasSize(2000).endsWith(TierCluster.bytes(1000, 1));
+    TierCluster.awaitThat(() -> {
+      rounds();
+      hdfs.reportAll();
+      return sharedFiles().size() == 4;
+    }, this::sharedFiles);
+  }
+
+  /** Writes a file of 1000 bytes whose only block is on a DataNode. */
+  private org.apache.hadoop.fs.Path writtenTo(TierDataset wanted, String name) throws IOException {
+    for (int i = 0; i < 200; i++) {
+      org.apache.hadoop.fs.Path path = hdfs.write(name, 1000, 1);
+      if (hdfs.dataset(owner(path)) == wanted) {
+        return path;
+      }
+      hdfs.fs.delete(path, false);
+    }
+    throw new AssertionError("the NameNode never chooses " + wanted);
   }
 
   @Test
