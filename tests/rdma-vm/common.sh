@@ -152,7 +152,7 @@ under_memcheck() {
 all_under() {
     local transport status=0
     for transport in verbs udapl; do
-        "$@" engine_tests "$transport" stream waiting calls fetch fault death kill links "$transport" || status=1
+        "$@" engine_tests "$transport" stream waiting calls fetch registered fault death kill links "$transport" || status=1
     done
     return "$status"
 }

@@ -27,6 +27,29 @@ HD_API size_t hd_buf_capacity(const hd_buf *buf);
 /** Changes the bytes in use. @return -EINVAL beyond the capacity. */
 HD_API int hd_buf_set_length(hd_buf *buf, size_t length);
 
+/** Registers memory of the program's: sends, fetches and replies then move it without a copy. The handle is a buffer of
+ * these bytes, with one reference; hd_buf_slice() makes buffers of parts. The range may begin and end anywhere, also
+ * within a page; it counts against memory.limit in whole pages, and no two ranges may overlap. It must stay mapped
+ * until hd_buf_deregister() has returned 0 or hd_engine_destroy() has returned; a program that forks keeps it from its
+ * children (MADV_DONTFORK) or maps it shared. Verbs and uDAPL pin it: a peer that is sent from it or fetched into it by
+ * its adapter can access all of the range until then. Between processes of one host the peer cannot map it, so it is
+ * copied from or to there once, or twice where the peer may not be written to either. Where an adapter refuses it, it
+ * moves by copy, as other memory that cannot be registered.
+ *  @return -EINVAL: no range; -EFAULT: not all of it can be read and written; -EEXIST: it overlaps memory that is
+ *  registered or the engine's; -ENOBUFS: beyond memory.limit. */
+HD_API int hd_buf_register(hd_engine *engine, void *address, size_t length, hd_buf **buf);
+
+/** Ends the registration once nothing uses the memory: no send, reply, slice or further reference, and no fetch whose
+ * handle was not released. Nothing may be begun with the handle meanwhile. Afterwards the memory is the program's
+ * alone, and the handle is refused everywhere; hd_buf_unref() still releases it. (Releasing the last reference of a
+ * handle deregisters it, too.)
+ *  @return -EAGAIN, -ETIMEDOUT: still in use; -EINVAL: no registered memory, or not any more. */
+HD_API int hd_buf_deregister(hd_buf *buf, int64_t timeout);
+
+/** Makes a buffer of a part of another one, of which it keeps a reference.
+ *  @return -EINVAL: empty, or beyond the capacity. */
+HD_API int hd_buf_slice(hd_buf *buf, size_t offset, size_t length, hd_buf **slice);
+
 #ifdef __cplusplus
 }
 #endif

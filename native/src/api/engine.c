@@ -379,6 +379,11 @@ int hd_buf_alloc(hd_engine *engine, size_t size, hd_buf **buf)
     return hd_arena_alloc(engine->arena, size, buf);
 }
 
+int hd_buf_register(hd_engine *engine, void *address, size_t length, hd_buf **buf)
+{
+    return hd_arena_register(engine->arena, address, length, buf);
+}
+
 /* Counters that are kept elsewhere while there is traffic. */
 static void bring_up_to_date(hd_engine *engine)
 {

@@ -71,6 +71,10 @@ static int slab_map_any(struct hd_arena *arena, struct hd_slab *slab)
 
 static void slab_destroy(struct hd_slab *slab)
 {
+    if (slab->foreign) {
+        free(slab);
+        return;
+    }
     /* A peer may keep its mapping for a while; take the pages back all the same. */
     if (fallocate(slab->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, (off_t)slab->size)) {
         /* then they go with the last mapping */
@@ -81,52 +85,66 @@ static void slab_destroy(struct hd_slab *slab)
     free(slab);
 }
 
+int hd_slab_fits(struct hd_arena *arena, size_t size)
+{
+    size_t limit = arena->limit;
+    return size <= limit - arena->taken ? 0
+                                        : hd_error(-ENOBUFS, "buffers would need %zu bytes more than %s=%zu allows",
+                                                   size - (limit - arena->taken), HD_KEY_PREFIX "memory.limit", limit);
+}
+
+void hd_slab_enter(struct hd_arena *arena, struct hd_slab *slab)
+{
+    slab->id = arena->next_id++;
+    arena->taken += slab->pinned;
+    if (arena->taken > arena->most) {
+        hd_count(arena->stats, memory_peak, arena->taken - arena->most);
+        arena->most = arena->taken;
+    }
+    hd_count(arena->stats, memory_pinned, slab->pinned);
+    hd_count(arena->stats, memory_huge, slab->huge ? slab->pinned : 0);
+    hd_count(arena->stats, memory_registered, slab->foreign ? slab->pinned : 0);
+    hd_list_add_tail(&arena->slabs, &slab->link);
+}
+
 /* Under arena->lock. */
 static int slab_create(struct hd_arena *arena, size_t size, bool own, struct hd_slab **out)
 {
-    size_t limit = arena->limit;
-    if (size > limit - arena->taken)
-        return hd_error(-ENOBUFS, "buffers would need %zu bytes more than %s=%zu allows", size - (limit - arena->taken),
-                        HD_KEY_PREFIX "memory.limit", limit);
+    int err = hd_slab_fits(arena, size);
+    if (err)
+        return err;
     struct hd_slab *slab = calloc(1, sizeof(*slab));
     uint32_t units = (uint32_t)(size / arena->unit);
     if (!slab || !(slab->busy = calloc(units, 1))) {
         free(slab);
         return hd_error(-ENOMEM, "out of memory");
     }
-    slab->size = size;
+    slab->size = slab->pinned = size;
     slab->own = own;
     slab->units = slab->units_free = units;
-    int err = slab_map_any(arena, slab);
+    err = slab_map_any(arena, slab);
     if (err) {
         free(slab->busy);
         free(slab);
         return err;
     }
-    slab->id = arena->next_id++;
+    hd_slab_enter(arena, slab);
     for (unsigned i = 0; i < arena->user_count; i++)
         slab->device[i].registered = arena->users[i].add(arena->users[i].arg, slab) == 0;
-    arena->taken += size;
-    if (arena->taken > arena->most) {
-        hd_count(arena->stats, memory_peak, arena->taken - arena->most);
-        arena->most = arena->taken;
-    }
-    hd_count(arena->stats, memory_pinned, size);
-    hd_count(arena->stats, memory_huge, slab->huge ? size : 0);
-    hd_list_add_tail(&arena->slabs, &slab->link);
     *out = slab;
     return 0;
 }
 
-static void slab_retire(struct hd_arena *arena, struct hd_slab *slab)
+void hd_slab_leave(struct hd_arena *arena, struct hd_slab *slab)
 {
     for (unsigned i = 0; i < arena->user_count; i++)
         if (slab->device[i].registered)
             arena->users[i].remove(arena->users[i].arg, slab);
     hd_list_remove(&slab->link);
-    arena->taken -= slab->size;
-    hd_count(arena->stats, memory_pinned, -slab->size);
-    hd_count(arena->stats, memory_huge, slab->huge ? -slab->size : 0);
+    arena->taken -= slab->pinned;
+    hd_count(arena->stats, memory_pinned, -slab->pinned);
+    hd_count(arena->stats, memory_huge, slab->huge ? -slab->pinned : 0);
+    hd_count(arena->stats, memory_registered, slab->foreign ? -slab->pinned : 0);
     slab_destroy(slab);
 }
 
@@ -173,7 +191,7 @@ static void units_give(struct hd_arena *arena, struct hd_slab *slab, uint32_t un
     memset(slab->busy + unit, 0, count);
     slab->units_free += count;
     if (slab->own)
-        slab_retire(arena, slab);
+        hd_slab_leave(arena, slab);
 }
 
 /* ---- small buffers ---- */
@@ -214,8 +232,6 @@ static struct hd_span *span_create(struct hd_arena *arena, int size_class)
     return span;
 }
 
-static void arena_drop(struct hd_arena *arena);
-
 /* May free the arena: it goes with the last span. */
 static void span_destroy(struct hd_arena *arena, struct hd_span *span)
 {
@@ -224,7 +240,7 @@ static void span_destroy(struct hd_arena *arena, struct hd_span *span)
     pthread_mutex_unlock(&arena->lock);
     free(span->bufs);
     free(span);
-    arena_drop(arena);
+    hd_arena_drop(arena);
 }
 
 static int small_alloc(struct hd_arena *arena, int size_class, hd_buf **out)
@@ -341,7 +357,7 @@ static int large_alloc(struct hd_arena *arena, size_t size, hd_buf **out)
     pthread_mutex_unlock(&arena->lock);
     if (err)
         return err;
-    *buf = (struct hd_buf){.size_class = -1,
+    *buf = (struct hd_buf){.size_class = HD_BUF_UNITS,
                            .base = slab->base + unit * arena->unit,
                            .capacity = (size_t)count * arena->unit,
                            .slab = slab,
@@ -361,7 +377,7 @@ static void large_free(struct hd_arena *arena, struct hd_buf *buf)
     buf->next = arena->spare;
     arena->spare = buf;
     pthread_mutex_unlock(&arena->lock);
-    arena_drop(arena);
+    hd_arena_drop(arena);
 }
 
 /* ---- the arena ---- */
@@ -423,14 +439,14 @@ void hd_arena_drop_users(struct hd_arena *arena)
     pthread_mutex_unlock(&arena->lock);
 }
 
-static void arena_drop(struct hd_arena *arena)
+void hd_arena_drop(struct hd_arena *arena)
 {
     if (atomic_fetch_sub_explicit(&arena->live, 1, memory_order_acq_rel) != 1)
         return;
     for (int i = 0; i < HD_CLASS_COUNT; i++)
         pthread_mutex_destroy(&arena->classes[i].lock);
     while (!hd_list_empty(&arena->slabs))
-        slab_retire(arena, hd_container(arena->slabs.next, struct hd_slab, link));
+        hd_slab_leave(arena, hd_container(arena->slabs.next, struct hd_slab, link));
     while (arena->spare) {
         struct hd_buf *buf = arena->spare;
         arena->spare = buf->next;
@@ -465,7 +481,7 @@ void hd_arena_release(struct hd_arena *arena)
     for (int i = 0; i < HD_CLASS_COUNT; i++)
         for (struct hd_span *span; (span = take_empty(arena, i));)
             span_destroy(arena, span);
-    arena_drop(arena);
+    hd_arena_drop(arena);
 }
 
 static int allocate(struct hd_arena *arena, size_t size, hd_buf **out)
@@ -507,7 +523,7 @@ bool hd_arena_may_have(struct hd_arena *arena, size_t size)
     size_t stays = 0;
     for (struct hd_list *n = arena->slabs.next; n != &arena->slabs; n = n->next) {
         const struct hd_slab *slab = hd_container(n, struct hd_slab, link);
-        stays += slab->own ? 0 : slab->size;
+        stays += slab->own && !slab->foreign ? 0 : slab->pinned;
     }
     bool may = size <= arena->slab_size || size <= arena->limit - stays;
     pthread_mutex_unlock(&arena->lock);
@@ -534,8 +550,10 @@ void hd_buf_unref(hd_buf *buf)
         return;
     atomic_store_explicit(&buf->refs, 0, memory_order_relaxed);
     struct hd_arena *arena = buf->arena;
-    if (buf->size_class < 0)
+    if (buf->size_class == HD_BUF_UNITS)
         large_free(arena, buf);
+    else if (buf->size_class < 0)
+        hd_buf_free_lent(buf);
     else if (!warm_give(arena, buf))
         small_free(arena, buf);
 }

@@ -36,6 +36,8 @@ struct hd_slab {
     int fd;
     uint32_t id;    /* never used again after the slab is gone */
     bool huge, own; /* own: holds one large buffer */
+    bool foreign;   /* the program's own memory (registered.c): any range of bytes, without a descriptor */
+    size_t pinned;  /* what counts against the limit */
     uint32_t units, units_free;
     /* Per device: its registration. A device that could not register the slab leaves `registered` false; buffers in it
      * then move by copy. */
@@ -55,14 +57,19 @@ struct hd_span {
     struct hd_buf *bufs;
 };
 
+enum { HD_BUF_UNITS = -1, HD_BUF_REGISTERED = -2, HD_BUF_SLICE = -3 };
+
 struct hd_buf {
     _Atomic uint32_t refs;
-    int size_class; /* -1: a run of units */
+    int size_class; /* or HD_BUF_UNITS: a run of units; HD_BUF_REGISTERED: a foreign slab; HD_BUF_SLICE: of `whole` */
     char *data;
     size_t length, capacity;
     char *base;
     struct hd_slab *slab;
-    struct hd_span *span;
+    union {
+        struct hd_span *span;
+        hd_buf *whole; /* a reference */
+    };
     struct hd_arena *arena;
     struct hd_buf *next;
 };
@@ -118,6 +125,27 @@ static inline hd_buf *hd_buf_ref_mine(hd_buf *buf)
 }
 
 int hd_arena_alloc(struct hd_arena *arena, size_t size, hd_buf **buf);
+
+/* hd_buf_register() */
+int hd_arena_register(struct hd_arena *arena, void *address, size_t length, hd_buf **buf);
+
+/* Whether a buffer is the handle of memory that was deregistered. */
+static inline bool hd_buf_is_gone(const hd_buf *buf)
+{
+    return buf->capacity == 0;
+}
+/* Why a range is refused: -EINVAL. */
+int hd_buf_no_range(const hd_buf *buf, size_t offset, size_t length) __attribute__((cold));
+
+/* For registered.c. The first three under arena->lock: whether the limit has room; a slab that was made joins the
+ * others; leaves them and its devices, and is freed. */
+int hd_slab_fits(struct hd_arena *arena, size_t size);
+void hd_slab_enter(struct hd_arena *arena, struct hd_slab *slab);
+void hd_slab_leave(struct hd_arena *arena, struct hd_slab *slab);
+/* One less that is live: may free the arena. */
+void hd_arena_drop(struct hd_arena *arena);
+/* The last reference to registered memory, or to a slice, is gone. */
+void hd_buf_free_lent(hd_buf *buf);
 
 /* Whether a buffer of this size can be had once others come back: it fits what the limit leaves besides the slabs that
  * stay. */

@@ -199,6 +199,12 @@ static bool rndv_registered(const struct hd_link *link, const hd_buf *buf)
     return buf->slab->device[link->ep->device->index].registered;
 }
 
+/* Whether get() and put() of ours work with it: what a processor copies need not be known to anybody. */
+static bool rndv_usable(const struct hd_link *link, const hd_buf *buf)
+{
+    return (link->ep->caps & HD_CAP_SYNC) || rndv_registered(link, buf);
+}
+
 int hd_rndv_wish(const struct hd_link *link, size_t length)
 {
     const struct hd_conf *conf = &link->engine->conf;
@@ -212,8 +218,9 @@ void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, stru
     *rts = (struct hd_rts){.length = rndv->length, .mode = (uint32_t)wish};
     if (wish == HD_MODE_READ && (!(link->ep->caps & HD_CAP_GET) ||
                                  link->ep->ops->locate(link->ep, rndv->buf, rndv->offset, &rts->key, &rts->address)))
-        rts->mode = HD_MODE_COPY;
-    if (wish == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !rndv_registered(link, rndv->buf)))
+        rts->mode =
+            rndv->buf->slab->foreign ? HD_MODE_WRITE : HD_MODE_COPY; /* we can write what the peer cannot read */
+    if (rts->mode == HD_MODE_WRITE && (!(link->ep->caps & HD_CAP_PUT) || !rndv_usable(link, rndv->buf)))
         rts->mode = HD_MODE_COPY;
 }
 
@@ -249,8 +256,7 @@ int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *c
 {
     struct hd_rndv *rndv = hd_table_get(&link->rndv.table, handle);
     bool sends = rndv && rndv->side == HD_RNDV_TX && !rndv->mode;
-    bool writes =
-        sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && rndv_registered(link, rndv->buf);
+    bool writes = sends && cts->mode == HD_MODE_WRITE && (link->ep->caps & HD_CAP_PUT) && rndv_usable(link, rndv->buf);
     if (!sends || (!writes && cts->mode != HD_MODE_COPY))
         return hd_error(-EPROTO, "a clear-to-send that does not fit anything");
     rndv->mode = (int)cts->mode;
@@ -378,7 +384,7 @@ void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
         hd_link_doom(link, -ECONNRESET, "%s", hd_last_error());
         return;
     }
-    if (rndv->mode == -HD_MODE_READ && rndv_registered(link, rndv->buf)) {
+    if (rndv->mode == -HD_MODE_READ && rndv_usable(link, rndv->buf)) {
         rndv->mode = HD_MODE_READ;
         rndv_issue(link, rndv);
     } else {

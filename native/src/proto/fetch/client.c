@@ -124,6 +124,8 @@ static int fetch_take_params(const char *service, const struct hd_fetch_params *
         return hd_error(-EINVAL, "a fetch needs a queue and a name of 1 to %d bytes", HD_FETCH_NAME_MAX);
     if (!service || !service[0] || strlen(service) > HD_SERVICE_MAX)
         return hd_error(-EINVAL, "a service name has 1 to %d bytes", HD_SERVICE_MAX);
+    if (p->into && hd_buf_is_gone(p->into))
+        return hd_buf_no_range(p->into, 0, 0);
     if (p->into && p->length != HD_FETCH_ALL && p->length > p->into->length)
         return hd_error(-EINVAL, "%llu bytes are asked for and the buffer holds %zu", (unsigned long long)p->length,
                         p->into->length);

@@ -235,7 +235,7 @@ static int serve_check_answer(const struct hd_fetch *f, uint64_t length)
 int hd_fetch_reply_buf(hd_fetch *f, hd_buf *buf, size_t offset, size_t length)
 {
     if (offset > buf->length || length > buf->length - offset)
-        return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
+        return hd_buf_no_range(buf, offset, length);
     int err = serve_check_answer(f, length);
     if (err)
         return err;

@@ -288,7 +288,7 @@ static int send_get_memory(struct hd_stream *stream, size_t length, struct hd_pa
 static inline int send_check_range(struct hd_stream *stream, const hd_buf *buf, size_t offset, size_t length)
 {
     if (offset > buf->length || length > buf->length - offset)
-        return hd_error(-EINVAL, "bytes %zu to %zu are not in a buffer of %zu", offset, offset + length, buf->length);
+        return hd_buf_no_range(buf, offset, length);
     return send_check_length(stream, length);
 }
 

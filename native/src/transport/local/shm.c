@@ -517,6 +517,13 @@ static int announce(struct shm_ep *ep, struct hd_slab *slab)
     return err;
 }
 
+/* The peer is given a descriptor, which the program's own memory has none of. */
+static int shm_slab_add(struct hd_device *device, struct hd_slab *slab)
+{
+    (void)device;
+    return slab->fd < 0 ? -EOPNOTSUPP : 0;
+}
+
 static int shm_locate(struct hd_ep *base, hd_buf *buf, size_t offset, uint64_t *key, uint64_t *address)
 {
     if (!buf->slab->device[base->device->index].registered || !base->caps)
@@ -703,6 +710,7 @@ const struct hd_transport_ops hd_shm_ops = {
     .size = sizeof(struct hd_transport_ops),
     .name = "shm",
     .probe = shm_probe,
+    .slab_add = shm_slab_add,
     .describe = shm_describe,
     .reachable = shm_reachable,
     .user = shm_user,
