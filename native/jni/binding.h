@@ -16,7 +16,7 @@
 #include <howdah/howdah.h>
 
 /* Raised with every change of a method's signature or meaning; Native.ABI is its other half. */
-#define HD_JNI_ABI 6
+#define HD_JNI_ABI 7
 
 struct hd_jni_part {
     const JNINativeMethod *methods;

@@ -39,6 +39,28 @@ static jint bufSetLength(JNIEnv *env, jclass class, jlong buf, jlong length)
     return hd_buf_set_length(hd_at(buf), (size_t)length);
 }
 
+static jlong bufRegister(JNIEnv *env, jclass class, jlong engine, jlong address, jlong length)
+{
+    (void)env, (void)class;
+    hd_buf *buf;
+    int err = hd_buf_register(hd_at(engine), hd_at(address), (size_t)length, &buf);
+    return err ? err : hd_handle(buf);
+}
+
+static jint bufDeregister(JNIEnv *env, jclass class, jlong buf, jlong timeout)
+{
+    (void)env, (void)class;
+    return hd_buf_deregister(hd_at(buf), timeout);
+}
+
+static jlong bufSlice(JNIEnv *env, jclass class, jlong buf, jlong offset, jlong length, jlong out)
+{
+    (void)env, (void)class;
+    hd_buf *slice;
+    int err = hd_buf_slice(hd_at(buf), (size_t)offset, (size_t)length, &slice);
+    return err ? err : describe(slice, hd_at(out));
+}
+
 static jobject wrap(JNIEnv *env, jclass class, jlong address, jlong length)
 {
     (void)class;
@@ -292,6 +314,9 @@ static const JNINativeMethod methods[] = {
     HD_JNI_METHOD(bufAlloc, "(JJJ)J"),
     HD_JNI_METHOD(bufRelease, "(J)V"),
     HD_JNI_METHOD(bufSetLength, "(JJ)I"),
+    HD_JNI_METHOD(bufRegister, "(JJJ)J"),
+    HD_JNI_METHOD(bufDeregister, "(JJ)I"),
+    HD_JNI_METHOD(bufSlice, "(JJJJ)J"),
     HD_JNI_METHOD(wrap, "(JJ)" BUFFER),
     HD_JNI_METHOD(addressOf, "(" BUFFER ")J"),
     HD_JNI_METHOD(connectSide, "(JI" STRING "JJ)I"),

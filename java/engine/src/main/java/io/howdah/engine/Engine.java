@@ -210,6 +210,16 @@ public final class Engine implements Closeable {
     return RegisteredBuffer.allocate(core(), size);
   }
 
+  /**
+   * Registers all of a direct buffer, whatever its position and limit are.
+   *
+   * @throws MemoryLimitException beyond the engine's limit
+   * @throws EngineException if the memory is registered already, or cannot be written
+   */
+  public RegisteredMemory register(ByteBuffer memory) throws IOException {
+    return RegisteredMemory.register(core(), memory);
+  }
+
   /** Remembers that a thing of this kind (a hash of protocol and method, say) took so many bytes. */
   public void recordSize(long kind, long bytes) throws EngineClosedException {
     EngineCore entered = core();

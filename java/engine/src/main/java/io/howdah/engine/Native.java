@@ -10,7 +10,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
   /** The other half of HD_JNI_ABI in native/jni/binding.h. The library reads it when it is loaded. */
-  static final int ABI = 6;
+  static final int ABI = 7;
 
   static final long FOREVER = -1;
 
@@ -90,6 +90,12 @@ final class Native {
   static native void bufRelease(long buf);
 
   static native int bufSetLength(long buf, long length);
+
+  static native long bufRegister(long engine, long address, long length);
+
+  static native int bufDeregister(long buf, long timeout);
+
+  static native long bufSlice(long buf, long offset, long length, long out);
 
   static native ByteBuffer wrap(long address, long length);
 

@@ -179,6 +179,31 @@ class FetchTest {
   }
 
   @Test
+  void blocksGoIntoMemoryOfTheProgram() throws Exception {
+    ByteBuffer memory = ByteBuffer.allocateDirect(2_000_000);
+    RegisteredMemory registered = pair.client.register(memory);
+    assertThat(registered.length()).isEqualTo(2_000_000);
+    assertThatThrownBy(() -> pair.client.register(memory)).isInstanceOf(EngineException.class)
+        .hasMessageContaining("registered already");
+    for (String name : new String[] {"b1000000", "f1000000", "b10"}) {
+      int size = Integer.parseInt(name.substring(1));
+      Result result = ask(block(name).into(registered.part(123_457, size)));
+      assertThat(registered.deregister(0)).isFalse();
+      await(result); // which releases the part
+      assertThat(result.cause).isNull();
+      ByteBuffer there = memory.duplicate();
+      there.position(123_457).limit(123_457 + size);
+      assertThat(there.slice().compareTo(ByteBuffer.wrap(contents, 0, size))).isZero();
+    }
+    assertThat(registered.deregister(Pair.PATIENCE)).isTrue();
+    assertThat(registered.deregister(0)).isTrue();
+    assertThatThrownBy(() -> registered.part(0, 1)).isInstanceOf(IllegalStateException.class);
+    assertThat(pair.client.counters().asMap().get("memory.registered.now")).isZero();
+    assertThatThrownBy(() -> pair.client.register(ByteBuffer.allocate(10)))
+        .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @Test
   void refusalsCarryTheirCause() throws Exception {
     Result refused = ask(block("e"));
     await(refused);
