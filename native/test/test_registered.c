@@ -41,6 +41,16 @@ static void leave(hd_buf *buf, void *memory, size_t length)
     hd_buf_unref(buf);
 }
 
+/* Registers the same once more: before that, whoever read it has ended, and not only at the other end of the link. */
+static void renew(hd_engine *engine, hd_buf **buf)
+{
+    void *address = hd_buf_data(*buf);
+    size_t length = hd_buf_capacity(*buf);
+    assert_ok(hd_buf_deregister(*buf, PATIENCE));
+    hd_buf_unref(*buf);
+    *buf = enter(engine, address, length);
+}
+
 /* ---- messages ---- */
 
 static void messages_by(enum hd_protocol protocol)
@@ -58,6 +68,7 @@ static void messages_by(enum hd_protocol protocol)
         fill(memory + ODD + offset, sizes[i], i);
         assert_ok(hd_send_buf(client, buf, offset, sizes[i], PATIENCE));
         recv_filled(server, sizes[i], i);
+        renew(pair.a, &buf);
     }
     hd_stream_close(client);
     hd_stream_close(server);
@@ -162,6 +173,7 @@ static void blocks_go_from_memory_to_memory(void **state)
         hd_fetch_release(fetch);
         assert_int_equal(hd_buf_deregister(f.into, 0), -EAGAIN);
         hd_buf_unref(part);
+        renew(f.pair.b, &f.from);
     }
     finish(&f);
 }
