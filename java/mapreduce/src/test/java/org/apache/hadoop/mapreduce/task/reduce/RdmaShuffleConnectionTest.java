@@ -22,7 +22,6 @@ import java.util.Collection;
 import java.util.HashMap;
 import java.util.Map;
 import java.util.concurrent.ConcurrentLinkedQueue;
-import java.util.concurrent.TimeUnit;
 import javax.crypto.SecretKey;
 import org.apache.hadoop.io.nativeio.NativeIO;
 import org.apache.hadoop.io.nativeio.NativeIO.POSIX.CacheManipulator;
@@ -103,10 +102,7 @@ class RdmaShuffleConnectionTest {
   }
 
   private void awaitNoSessions() throws InterruptedException {
-    for (int i = 0; i < 1000 && sessions() > 0; i++) {
-      TimeUnit.MILLISECONDS.sleep(20);
-    }
-    assertThat(sessions()).isZero();
+    Wait.until("the end of sessions", () -> sessions() == 0);
   }
 
   private int sessions() {
@@ -156,11 +152,9 @@ class RdmaShuffleConnectionTest {
       try (InputStream in = ours(node.url(1, ShuffleNode.map(0), ShuffleNode.map(1))).getInputStream()) {
         new DataInputStream(in).readFully(new byte[1000]); // the header, and of the first map's part
         String next = "1 7-" + (7 + 4 * WINDOW);
-        for (int i = 0; i < 1000 && !(ranges.contains(next) && ranges.size() > 1); i++) {
-          TimeUnit.MILLISECONDS.sleep(20);
-        }
-        assertThat(ranges).as("the next map's, before it was asked for").contains(next);
-        assertThat(ranges).as("this map's, behind what was asked for").anyMatch(range -> range.startsWith("0 "));
+        Wait.until("the next map's, before it was asked for", () -> ranges.contains(next));
+        Wait.until("this map's, behind what was asked for",
+            () -> ranges.stream().anyMatch(range -> range.startsWith("0 ")));
       }
       awaitNoSessions();
       node.close();
@@ -202,9 +196,7 @@ class RdmaShuffleConnectionTest {
   /** The server counts what it has sent already. */
   private static void awaitCount(String what, Map<String, Long> before, long expected) throws InterruptedException {
     long from = before.getOrDefault(what, 0L);
-    for (int i = 0; i < 500 && count(what) - from < expected; i++) {
-      TimeUnit.MILLISECONDS.sleep(20);
-    }
+    Wait.until(what, () -> count(what) - from >= expected);
     assertThat(count(what) - from).as(what).isEqualTo(expected);
   }
 

@@ -19,7 +19,7 @@ import org.apache.hadoop.security.token.Token;
 
 /** A NodeManager's shuffle in a process of its own, which can be killed, suspended and started again on its port. */
 final class ShuffleNodeProcess implements Closeable {
-  private static final int START_SECONDS = 60;
+  private static final int START_SECONDS = 240;
 
   private final Path folder;
   private final Token<JobTokenIdentifier> token;

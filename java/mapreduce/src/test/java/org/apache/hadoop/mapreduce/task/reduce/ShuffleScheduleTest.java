@@ -183,10 +183,7 @@ class ShuffleScheduleTest {
 
   private static boolean inTime(Future<Boolean> ran) throws Exception {
     boolean good = ran.get(SECONDS_MOST, TimeUnit.SECONDS);
-    for (int i = 0; i < 500 && refills() > 0; i++) {
-      TimeUnit.MILLISECONDS.sleep(20);
-    }
-    assertThat(refills()).as("threads that fetch").isZero();
+    Wait.until("the end of threads that fetch", () -> refills() == 0);
     return good;
   }
 

@@ -15,7 +15,6 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
 import java.util.Random;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.Text;
@@ -151,10 +150,7 @@ class StreamMergeTest {
   }
 
   private void awaitNoSessions() throws InterruptedException {
-    for (int i = 0; i < 500 && ((RdmaShuffleHandler) node.handler).sessionCount() > 0; i++) {
-      TimeUnit.MILLISECONDS.sleep(20);
-    }
-    assertThat(((RdmaShuffleHandler) node.handler).sessionCount()).isZero();
+    Wait.until("the end of sessions", () -> ((RdmaShuffleHandler) node.handler).sessionCount() == 0);
   }
 
   @Test
@@ -344,9 +340,7 @@ class StreamMergeTest {
     }
     Thread later = new Thread(() -> {
       try {
-        for (int i = 0; i < 500 && run.count(TaskCounter.SHUFFLED_MAPS) < MAPS - 1; i++) {
-          TimeUnit.MILLISECONDS.sleep(20);
-        }
+        Wait.until("the first windows", () -> run.count(TaskCounter.SHUFFLED_MAPS) >= MAPS - 1);
         List<Item> others = records(0, OUTPUT, 3000, new Random(70));
         expected.removeIf(item -> item.isOf(0));
         writeAttempt("attempt_1000_0001_m_000000_1", others);
@@ -453,10 +447,7 @@ class StreamMergeTest {
     read(run.run(), 50);
     run.close();
     awaitNoSessions();
-    for (int i = 0; i < 500 && refills() > 0; i++) {
-      TimeUnit.MILLISECONDS.sleep(20);
-    }
-    assertThat(refills()).isZero();
+    Wait.until("the end of threads that fetch", () -> refills() == 0);
   }
 
   private static long refills() {
