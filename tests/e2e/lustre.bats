@@ -106,6 +106,7 @@ jobs_in_history() {
     [ -z "$(crc_files "$SHARED/tera" "$SHARED/sorted" "$SHARED/valid")" ]
     # The history server finds what the ApplicationMasters wrote.
     wait_until 60 jobs_in_history 5
-    run -0 find "$SHARED/staging" -path '*/.staging/job_*'
+    [ -n "$(find "$SHARED" -name .staging)" ]
+    run -0 find "$SHARED" -path '*/.staging/job_*'
     [ -z "$output" ]
 }
