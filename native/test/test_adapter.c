@@ -12,7 +12,7 @@
 
 #include "core/context.h"
 #include "support.h"
-#include "transport/verbs/verbs.h"
+#include "transport/verbs/cq.h"
 
 /* ---- sleeps of this thread ---- */
 
@@ -30,8 +30,8 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 struct queue { /* of completions */
     struct ibv_cq cq;
     pthread_mutex_t lock;
-    unsigned count;
-    struct ibv_wc wcs[8];
+    unsigned count, asked; /* asked: times that it was to tell */
+    struct ibv_wc wcs[128];
 };
 
 enum { VECTORS = 3, SENDS = 512, PARTITIONS = 4 };
@@ -42,7 +42,11 @@ static struct {
     enum ibv_mtu mtu;        /* that the last queue pair was connected with */
     atomic_bool slow, asked; /* answers about the port wait, once, for `go_on` */
     atomic_bool go_on;
-    unsigned with_vector[VECTORS]; /* completion queues */
+    unsigned with_vector[VECTORS];     /* completion queues */
+    bool rigid;                        /* they do not grow */
+    unsigned receives;                 /* posted */
+    uint32_t last_number, next_number; /* of queue pairs; 0: another one each time */
+    void (*destroys)(struct ibv_qp *qp);
     struct posted {
         const char *at; /* of the payload; NULL: inline */
         size_t length;
@@ -79,12 +83,21 @@ static int destroy_channel(struct ibv_comp_channel *channel)
 static struct ibv_cq *create_cq(struct ibv_context *context, int depth, void *arg, struct ibv_comp_channel *channel,
                                 int vector)
 {
-    (void)depth, (void)arg, (void)channel;
+    (void)arg, (void)channel;
     adapter.with_vector[vector]++;
     struct queue *queue = calloc(1, sizeof(*queue));
     pthread_mutex_init(&queue->lock, NULL);
     queue->cq.context = context;
+    queue->cq.cqe = depth;
     return &queue->cq;
+}
+
+static int resize_cq(struct ibv_cq *cq, int depth)
+{
+    if (adapter.rigid)
+        return EOPNOTSUPP;
+    cq->cqe = depth;
+    return 0;
 }
 
 static int destroy_cq(struct ibv_cq *cq)
@@ -99,14 +112,16 @@ static int poll_cq(struct ibv_cq *cq, int room, struct ibv_wc *wcs)
     pthread_mutex_lock(&queue->lock);
     int count = (int)queue->count < room ? (int)queue->count : room;
     memcpy(wcs, queue->wcs, (size_t)count * sizeof(*wcs));
-    queue->count = 0;
+    queue->count -= (unsigned)count;
+    memmove(queue->wcs, queue->wcs + count, queue->count * sizeof(*wcs));
     pthread_mutex_unlock(&queue->lock);
     return count;
 }
 
 static int notify(struct ibv_cq *cq, int solicited)
 {
-    (void)cq, (void)solicited;
+    (void)solicited;
+    hd_container(cq, struct queue, cq)->asked++;
     return 0;
 }
 
@@ -138,6 +153,7 @@ static int destroy_srq(struct ibv_srq *srq)
 static int post_receive(struct ibv_srq *srq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
     (void)srq, (void)wr, (void)bad;
+    adapter.receives++;
     return 0;
 }
 
@@ -162,7 +178,8 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr
         return NULL;
     struct ibv_qp *qp = calloc(1, sizeof(*qp));
     qp->context = pd->context;
-    qp->qp_num = 5;
+    qp->qp_num = adapter.next_number ? adapter.next_number : ++adapter.last_number;
+    qp->send_cq = attr->send_cq;
     return qp;
 }
 
@@ -180,6 +197,8 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 static int destroy_qp(struct ibv_qp *qp)
 {
+    if (adapter.destroys)
+        adapter.destroys(qp);
     free(qp);
     return 0;
 }
@@ -242,6 +261,7 @@ static const struct verbs_api api = {.query_port = query_port,
                                      .create_comp_channel = create_channel,
                                      .destroy_comp_channel = destroy_channel,
                                      .create_cq = create_cq,
+                                     .resize_cq = resize_cq,
                                      .destroy_cq = destroy_cq,
                                      .get_cq_event = no_event,
                                      .ack_cq_events = acknowledge,
@@ -290,6 +310,7 @@ static void begin_with(const char *const *options)
         .frame_max = HD_FRAME_MIN_PAYLOAD};
     pthread_mutex_init(&world.verbs.lock, NULL);
     hd_list_init(&world.verbs.eps);
+    hd_list_init(&world.verbs.cqs);
 }
 
 static void begin(void)
@@ -299,15 +320,25 @@ static void begin(void)
 
 static void finish(void)
 {
+    assert_true(hd_list_empty(&world.verbs.cqs));
     hd_verbs_rings_close(&world.verbs);
     pthread_mutex_destroy(&world.verbs.lock);
     hd_engine_destroy(world.engine);
 }
 
-static struct hd_ep *endpoint_of(uint32_t credits)
+static unsigned rings; /* for armed endpoints */
+
+static void count_ring(void *arg)
+{
+    (void)arg;
+    rings++;
+}
+
+static struct hd_ep *endpoint_of(uint32_t credits, unsigned communication_thread)
 {
     struct hd_limits limits = {.frame_max = HD_FRAME_MIN_PAYLOAD, .credits = credits};
-    struct hd_ep_params params = {.mine = limits, .peers = limits, .guard_fd = -1};
+    struct hd_ep_params params = {
+        .mine = limits, .peers = limits, .sink.ring = count_ring, .thread = communication_thread, .guard_fd = -1};
     struct hd_ep *ep;
     assert_ok(world.ops.ep_create(&world.device, &params, &ep));
     return ep;
@@ -315,7 +346,7 @@ static struct hd_ep *endpoint_of(uint32_t credits)
 
 static struct hd_ep *endpoint(void)
 {
-    return endpoint_of(16);
+    return endpoint_of(16, 0);
 }
 
 static void answer(struct hd_ep *ep)
@@ -335,6 +366,30 @@ static struct hd_ep *connected(void)
 static struct verbs_ep *of(struct hd_ep *ep)
 {
     return hd_container(ep, struct verbs_ep, base);
+}
+
+static struct queue *queue_of(struct verbs_ep *ep)
+{
+    return hd_container(ep->cq->cq, struct queue, cq);
+}
+
+/* The adapter reports something of a queue pair. */
+static void report(struct queue *queue, uint32_t number, uint64_t id)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->wcs[queue->count++] = (struct ibv_wc){.wr_id = id, .qp_num = number};
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static unsigned arrivals_of(struct verbs_ep *ep)
+{
+    return atomic_load(&ep->inbox.rx_put) - atomic_load(&ep->inbox.rx_taken);
+}
+
+static void end_of(struct verbs_ep *ep)
+{
+    ep->base.ops->close(&ep->base);
+    ep->base.ops->destroy(&ep->base);
 }
 
 /* ---- tests ---- */
@@ -380,7 +435,7 @@ static void *sleep_on(void *arg)
     struct sleeper *s = arg;
     _Atomic uint32_t word = 0;
     if (s->waits)
-        s->ep->ops->wait(s->ep, &word, 0, 2 * SECOND);
+        s->ep->ops->wait(s->ep, &word, 0, PATIENCE);
     else
         s->armed = s->ep->ops->arm(s->ep);
     atomic_store(&s->done, true);
@@ -396,19 +451,17 @@ static void what_came_before_the_queue_was_armed_is_seen(void **state)
         begin();
         struct sleeper s = {.ep = connected(), .waits = waits};
         struct verbs_ep *ep = of(s.ep);
-        struct queue *queue = hd_container(ep->cq, struct queue, cq);
         pthread_t thread;
-        hd_lock(&ep->cq_lock);
-        queue->wcs[queue->count++] = (struct ibv_wc){.wr_id = VERBS_RX_TAG};
+        hd_lock(&ep->cq->lock);
+        report(queue_of(ep), ep->number, VERBS_RX_TAG);
         assert_int_equal(pthread_create(&thread, NULL, sleep_on, &s), 0);
-        while (!atomic_load(&ep->cq_wanted) && !atomic_load(&s.done))
+        while (!atomic_load(&ep->cq->wanted) && !atomic_load(&s.done))
             usleep(100);
-        hd_unlock(&ep->cq_lock);
+        hd_unlock(&ep->cq->lock);
         pthread_join(thread, NULL);
         assert_false(s.armed);
-        assert_int_equal(atomic_load(&ep->wc_ready), 1);
-        s.ep->ops->close(s.ep);
-        s.ep->ops->destroy(s.ep);
+        assert_int_equal(arrivals_of(ep), 1);
+        end_of(ep);
         finish();
     }
 }
@@ -458,17 +511,191 @@ static void as_much_is_inline_as_the_device_takes(void **state)
     }
 }
 
-static void links_share_the_completion_vectors(void **state)
+/* ---- completion queues ---- */
+
+static void links_of_a_thread_share_a_queue_with_its_own_vector(void **state)
 {
     (void)state;
-    struct hd_ep *eps[2 * VECTORS];
+    struct hd_ep *eps[100];
     begin();
-    for (int i = 0; i < 2 * VECTORS; i++)
-        eps[i] = endpoint();
+    for (unsigned i = 0; i < HD_COUNT(eps); i++)
+        eps[i] = endpoint_of(16, i % VECTORS);
     for (int i = 0; i < VECTORS; i++)
-        assert_int_equal(adapter.with_vector[i], 2);
-    for (int i = 0; i < 2 * VECTORS; i++)
+        assert_int_equal(adapter.with_vector[i], 1);
+    for (unsigned i = VECTORS; i < HD_COUNT(eps); i++)
+        assert_ptr_equal(of(eps[i])->cq, of(eps[i % VECTORS])->cq);
+    for (unsigned i = 0; i < HD_COUNT(eps); i++)
         eps[i]->ops->destroy(eps[i]);
+    finish();
+}
+
+/* All that can be under way of the queue's endpoints, and all that can arrive. */
+static void expect_room(const struct verbs_cq *cq)
+{
+    uint64_t needed = cq->pool->room;
+    for (struct hd_list *n = world.verbs.eps.next; n != &world.verbs.eps; n = n->next) {
+        const struct verbs_ep *ep = hd_container(n, struct verbs_ep, node);
+        if (ep->cq == cq)
+            needed += ep->tx_depth;
+    }
+    assert_true(needed <= (uint64_t)cq->cq->cqe);
+    assert_true(cq->cq->cqe <= world.verbs.attr.max_cqe);
+}
+
+static unsigned queues_with_room(void)
+{
+    unsigned count = 0;
+    for (struct hd_list *n = world.verbs.cqs.next; n != &world.verbs.cqs; n = n->next, count++)
+        expect_room(hd_container(n, struct verbs_cq, node));
+    return count;
+}
+
+/* @return how many queues a thread's links have, with so many completions in each at most. */
+static unsigned queues_of_many(int most, bool rigid)
+{
+    struct hd_ep *eps[300];
+    begin();
+    world.verbs.attr.max_cqe = most;
+    adapter.rigid = rigid;
+    for (unsigned i = 0; i < HD_COUNT(eps); i++) {
+        eps[i] = endpoint_of(i % 2 ? 64 : 16, 0);
+        queues_with_room();
+    }
+    unsigned queues = queues_with_room();
+    for (unsigned i = 0; i < HD_COUNT(eps); i++)
+        eps[i]->ops->destroy(eps[i]);
+    finish();
+    return queues;
+}
+
+static void a_completion_queue_cannot_overflow(void **state)
+{
+    (void)state;
+    assert_int_equal(queues_of_many(1 << 20, false), 1);
+    assert_in_range(queues_of_many(16384, false), 2, 8);
+    assert_in_range(queues_of_many(1 << 20, true), 2, 30);
+}
+
+static void whoever_polls_hands_over_to_other_links(void **state)
+{
+    (void)state;
+    begin();
+    struct verbs_ep *a = of(connected()), *b = of(connected()), *c = of(connected());
+    rings = 0;
+    assert_true(b->base.ops->arm(&b->base));
+    report(queue_of(a), b->number, VERBS_RX_TAG);
+    report(queue_of(a), b->number, VERBS_RX_TAG | 1);
+    report(queue_of(a), c->number, VERBS_RX_TAG | 2);
+    assert_false(a->base.ops->pending(&a->base));
+    assert_int_equal(arrivals_of(a), 0);
+    assert_int_equal(arrivals_of(b), 2);
+    assert_int_equal(arrivals_of(c), 1); /* a caller polls it, or will arm it */
+    assert_int_equal(rings, 1);
+    assert_true(c->base.ops->pending(&c->base));
+    assert_false(c->base.ops->arm(&c->base));
+    end_of(a);
+    end_of(b);
+    end_of(c);
+    finish();
+}
+
+/* One that sleeps listens to the channel. When it gets up, another one does, and is not woken for anything else. */
+static void sleepers_take_turns_at_the_channel(void **state)
+{
+    (void)state;
+    enum { COUNT = 4 };
+    struct sleeper sleepers[COUNT];
+    pthread_t threads[COUNT];
+    begin();
+    for (int i = 0; i < COUNT; i++) {
+        sleepers[i] = (struct sleeper){.ep = connected(), .waits = true};
+        assert_int_equal(pthread_create(&threads[i], NULL, sleep_on, &sleepers[i]), 0);
+    }
+    struct verbs_cq *cq = of(sleepers[0].ep)->cq;
+    for (int left = COUNT; left > 0; left--) {
+        struct verbs_ep *watcher = NULL;
+        for (unsigned asleep = 0; asleep < (unsigned)left; usleep(100)) {
+            asleep = 0;
+            hd_verbs_cq_seize(cq);
+            for (struct hd_list *n = cq->sleepers.next; n != &cq->sleepers; n = n->next)
+                asleep++;
+            watcher = cq->watcher;
+            hd_unlock(&cq->lock);
+        }
+        assert_non_null(watcher);
+        hd_verbs_wake(&watcher->base);
+        for (int i = 0; i < COUNT; i++)
+            if (sleepers[i].ep == &watcher->base)
+                pthread_join(threads[i], NULL);
+        unsigned up = 0;
+        for (int i = 0; i < COUNT; i++)
+            up += atomic_load(&sleepers[i].done);
+        assert_int_equal(up, COUNT - left + 1);
+    }
+    assert_null(cq->watcher);
+    for (int i = 0; i < COUNT; i++)
+        end_of(of(sleepers[i].ep));
+    finish();
+}
+
+static struct hd_ep *successor;
+static unsigned receives_before;
+
+/* What the adapter still has of the queue pair is there to be polled, and its number is given away at once. */
+static void leave_something_behind(struct ibv_qp *qp)
+{
+    struct queue *queue = hd_container(qp->send_cq, struct queue, cq);
+    adapter.destroys = NULL;
+    report(queue, qp->qp_num, VERBS_RX_TAG | 3);
+    report(queue, qp->qp_num, 0);
+    adapter.next_number = qp->qp_num;
+    successor = connected();
+    adapter.next_number = 0;
+    report(queue, qp->qp_num, VERBS_RX_TAG | 4);
+    receives_before = adapter.receives;
+}
+
+static void a_number_used_again_brings_nothing_of_before(void **state)
+{
+    (void)state;
+    begin();
+    struct verbs_ep *a = of(connected()), *b = of(connected());
+    a->base.ops->close(&a->base); /* with a last frame, number 0 */
+    adapter.destroys = leave_something_behind;
+    a->base.ops->destroy(&a->base);
+    struct verbs_ep *c = of(successor);
+    assert_int_equal(c->number, 1);
+    assert_int_equal(arrivals_of(c), 1); /* its own */
+    assert_int_equal(atomic_load(&c->inbox.tx_put), 0);
+    assert_int_equal(adapter.receives - receives_before, 1); /* the buffer is in the queue again */
+    assert_int_equal(arrivals_of(b), 0);
+    report(queue_of(b), 77, VERBS_RX_TAG | 5); /* nobody's */
+    report(queue_of(b), 77, 9);
+    assert_false(b->base.ops->pending(&b->base));
+    assert_int_equal(adapter.receives - receives_before, 2);
+    end_of(b);
+    end_of(c);
+    finish();
+}
+
+static void a_peer_that_overruns_its_credits_costs_others_nothing(void **state)
+{
+    (void)state;
+    enum { FLOOD = 100 };
+    begin();
+    struct verbs_ep *a = of(connected()), *b = of(connected());
+    unsigned before = adapter.receives;
+    for (unsigned i = 0; i < FLOOD; i++)
+        report(queue_of(a), a->number, VERBS_RX_TAG | i % 16);
+    for (int i = 0; i < FLOOD / VERBS_BATCH + 1; i++)
+        b->base.ops->pending(&b->base);
+    assert_int_equal(queue_of(a)->count, 0);
+    assert_true(atomic_load(&a->inbox.overrun));
+    assert_false(atomic_load(&b->inbox.overrun));
+    assert_int_equal(arrivals_of(a) + adapter.receives - before, FLOOD);
+    end_of(a);
+    assert_int_equal(adapter.receives - before, FLOOD);
+    end_of(b);
     finish();
 }
 
@@ -619,12 +846,11 @@ static int send_frame(struct verbs_ep *ep, size_t length)
 /* The adapter has sent everything up to this one, which it reports. */
 static void sent_up_to(struct verbs_ep *ep, uint64_t number)
 {
-    struct queue *queue = hd_container(ep->cq, struct queue, cq);
     for (uint64_t i = ep->tx_done; i <= number; i++)
         if (!unspoilt(i))
             fail_msg("frame %llu was written over before it was sent", (unsigned long long)i);
     assert_true(adapter.sent[number % SENDS].reported);
-    queue->wcs[queue->count++] = (struct ibv_wc){.wr_id = number};
+    report(queue_of(ep), ep->number, number);
     assert_true(ep->base.ops->progress(&ep->base, 16) >= 0);
     assert_int_equal(ep->tx_done, number + 1);
 }
@@ -646,12 +872,6 @@ static int64_t reported(const struct verbs_ep *ep, unsigned before)
 static uint64_t wide_rings(void)
 {
     return counter(world.engine, "send.rings.now");
-}
-
-static void end_of(struct verbs_ep *ep)
-{
-    ep->base.ops->close(&ep->base);
-    ep->base.ops->destroy(&ep->base);
 }
 
 static void a_link_borrows_a_wide_ring_and_gives_it_back(void **state)
@@ -683,7 +903,7 @@ static void frames_are_kept_until_they_are_sent(void **state)
 {
     (void)state;
     begin_with((const char *const[]){"verbs.send.buffer=128k", NULL});
-    struct verbs_ep *ep = of(endpoint_of(64));
+    struct verbs_ep *ep = of(endpoint_of(64, 0));
     answer(&ep->base);
     uint64_t random = 1, widened = 0;
     for (int i = 0; i < 30000; i++) {
@@ -718,7 +938,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_end_of_many_links_waits_for_nothing),
         cmocka_unit_test(what_came_before_the_queue_was_armed_is_seen),
         cmocka_unit_test(a_set_up_does_not_see_what_another_one_asks),
-        cmocka_unit_test(links_share_the_completion_vectors),
+        cmocka_unit_test(links_of_a_thread_share_a_queue_with_its_own_vector),
+        cmocka_unit_test(a_completion_queue_cannot_overflow),
+        cmocka_unit_test(whoever_polls_hands_over_to_other_links),
+        cmocka_unit_test(sleepers_take_turns_at_the_channel),
+        cmocka_unit_test(a_number_used_again_brings_nothing_of_before),
+        cmocka_unit_test(a_peer_that_overruns_its_credits_costs_others_nothing),
         cmocka_unit_test(as_much_is_inline_as_the_device_takes),
         cmocka_unit_test(gids_are_looked_up_after_an_event_only),
         cmocka_unit_test(gids_are_looked_up_after_a_set_up_that_failed),

@@ -10,6 +10,7 @@ static _Thread_local struct hd_kick *own; /* on a communication thread */
 
 int hd_kick_open(struct hd_kick *kick)
 {
+    hd_list_init(&kick->rung);
     kick->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return kick->fd < 0 ? hd_error(-errno, "no descriptor to wake a thread with: %s", strerror(errno)) : 0;
 }
@@ -25,12 +26,24 @@ void hd_kick_enter(struct hd_kick *kick)
     own = kick;
 }
 
-void hd_kick_now(struct hd_kick *kick)
+static void kick_wake(struct hd_kick *kick)
 {
     uint64_t one = 1;
     if (write(kick->fd, &one, sizeof(one)) < 0) {
         /* full: it will wake anyway */
     }
+}
+
+void hd_kick_now(struct hd_kick *kick)
+{
+    atomic_store(&kick->look, true);
+    kick_wake(kick);
+}
+
+void hd_kick_call(struct hd_kick *kick)
+{
+    if (kick != own)
+        kick_wake(kick);
 }
 
 void hd_kick_soon(struct hd_kick *kick)
@@ -39,4 +52,51 @@ void hd_kick_soon(struct hd_kick *kick)
         own->soon = true; /* a kick would have it look again at once, and again find nothing */
     else if (kick && !atomic_exchange(&kick->quick, true))
         hd_kick_now(kick);
+}
+
+void hd_kick_ring(struct hd_kick *kick, struct hd_list *node)
+{
+    if (!kick)
+        return;
+    hd_lock(&kick->lock);
+    bool fresh = hd_list_empty(node), first = fresh && atomic_load(&kick->rung_count) == 0;
+    if (fresh) {
+        hd_list_add_tail(&kick->rung, node);
+        atomic_fetch_add(&kick->rung_count, 1);
+    }
+    hd_unlock(&kick->lock);
+    if (first && !atomic_load(&kick->helpers)) /* whoever came before has woken it */
+        hd_kick_call(kick);
+}
+
+void hd_kick_help(struct hd_kick *kick, bool begins)
+{
+    if (begins)
+        atomic_fetch_add(&kick->helpers, 1);
+    else if (atomic_fetch_sub(&kick->helpers, 1) == 1 && atomic_load(&kick->rung_count))
+        hd_kick_call(kick);
+}
+
+struct hd_list *hd_kick_next(struct hd_kick *kick, void (*hold)(struct hd_list *node))
+{
+    hd_lock(&kick->lock);
+    struct hd_list *node = hd_list_empty(&kick->rung) ? NULL : kick->rung.next;
+    if (node) {
+        hd_list_remove(node);
+        atomic_fetch_sub(&kick->rung_count, 1);
+    }
+    if (node && hold)
+        hold(node);
+    hd_unlock(&kick->lock);
+    return node;
+}
+
+void hd_kick_forget(struct hd_kick *kick, struct hd_list *node)
+{
+    hd_lock(&kick->lock);
+    if (!hd_list_empty(node)) {
+        hd_list_remove(node);
+        atomic_fetch_sub(&kick->rung_count, 1);
+    }
+    hd_unlock(&kick->lock);
 }

@@ -317,6 +317,7 @@ static int greeting_prepare(struct greeting *g, struct hd_device *device, const 
         close(params.guard_fd);
         return err;
     }
+    ep_params.thread = (*link)->comm.thread;
     err = initiator ? 0 : greeting_admit(g, *link, device);
     if (!err)
         err = device->ops->ep_create(device, &ep_params, ep);

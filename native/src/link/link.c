@@ -30,11 +30,11 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     link->engine = hd_engine_ref(engine);
     link->hooks = engine->link_hooks;
     struct hd_list *lists[] = {
-        &link->in_engine,      &link->flow.controls,          &link->flow.free_controls, &link->streams.tx_stalled,
-        &link->rndv.todo,      &link->rndv.free_ops,          &link->rndv.tx_frags,      &link->rndv.memory_wait,
-        &link->fetch.tx_ours,  &link->fetch.served,           &link->fetch.tx_replies,   &link->comm.node,
-        &link->poll.sleeping,  &link->streams.memory_senders, &link->comm.busy_node,     &link->admission.node,
-        &link->fetch.tx_pieces};
+        &link->in_engine,       &link->flow.controls,          &link->flow.free_controls, &link->streams.tx_stalled,
+        &link->rndv.todo,       &link->rndv.free_ops,          &link->rndv.tx_frags,      &link->rndv.memory_wait,
+        &link->fetch.tx_ours,   &link->fetch.served,           &link->fetch.tx_replies,   &link->comm.node,
+        &link->poll.sleeping,   &link->streams.memory_senders, &link->comm.busy_node,     &link->admission.node,
+        &link->fetch.tx_pieces, &link->comm.rung_node};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->streams.bucket_count = 16;
@@ -51,7 +51,8 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     snprintf(link->address, sizeof(link->address), "%s", params->address);
     snprintf(link->peer, sizeof(link->peer), "%s%s(%s)", params->address, params->address[0] ? " " : "",
              params->peer_name);
-    *sink = (struct hd_sink){.frame = hd_link_frame, .done = link->hooks->done, .arg = link};
+    link->comm.thread = atomic_fetch_add(&engine->next_comm, 1) % (engine->comm_count ? engine->comm_count : 1);
+    *sink = (struct hd_sink){.frame = hd_link_frame, .done = link->hooks->done, .ring = hd_link_ring, .arg = link};
     *out = link;
     return 0;
 }
@@ -493,6 +494,12 @@ int hd_link_frame(void *arg, const struct hd_frame *f, const void *payload, hd_b
     link->tally.frames_received++;
     link->tally.bytes_received += f->length;
     return 0;
+}
+
+void hd_link_ring(void *arg)
+{
+    struct hd_link *link = arg;
+    hd_kick_ring(atomic_load(&link->comm.kick), &link->comm.rung_node);
 }
 
 void hd_link_progress(struct hd_link *link)

@@ -126,9 +126,11 @@ struct hd_link_fetch {
 
 /* What the communication thread does with it. */
 struct hd_link_comm {
-    struct hd_kick *kick; /* NULL before there is a thread */
+    struct hd_kick *_Atomic kick; /* NULL before the thread has it */
+    unsigned thread;              /* its number */
     struct hd_list node;
     struct hd_list busy_node; /* hd_comm.busy: the thread's own */
+    struct hd_list rung_node; /* hd_kick.rung */
     int64_t linger_until;     /* the thread polls until then */
     bool lingers;
     bool handed; /* by a caller that goes to sleep: to be served at the next look */
@@ -328,6 +330,7 @@ static inline void hd_link_hurry(struct hd_link *link)
     hd_kick_soon(link->comm.kick);
 }
 /* Sink. */
+void hd_link_ring(void *arg);
 int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 
 /* ---- waiter.c ---- */

@@ -15,6 +15,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -22,8 +23,10 @@
 
 #include "progress/comm.h"
 
-#define IDLE_LOOK ((int64_t)1000000000)
-#define GUARD_TAG 1ULL
+#define IDLE_LOOK  ((int64_t)1000000000)
+#define GUARD_TAG  1ULL
+#define SOURCE_TAG 2ULL
+#define TAGS       (GUARD_TAG | SOURCE_TAG)
 
 static void comm_watch(struct hd_comm *comm, int fd, uint64_t data, uint32_t events)
 {
@@ -49,7 +52,7 @@ static void comm_drain(int fd)
 void hd_comm_adopt(struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
-    struct hd_comm *comm = &engine->comms[atomic_fetch_add(&engine->next_comm, 1) % engine->comm_count];
+    struct hd_comm *comm = &engine->comms[link->comm.thread];
     hd_lock(&link->lock);
     link->comm.kick = &comm->kick;
     hd_unlock(&link->lock);
@@ -57,6 +60,82 @@ void hd_comm_adopt(struct hd_link *link)
     hd_list_add_tail(&comm->fresh, &link->comm.node);
     pthread_mutex_unlock(&comm->lock);
     hd_kick_now(&comm->kick);
+}
+
+/* ---- what several links wait for ---- */
+
+static void comm_call(struct hd_source *source)
+{
+    struct hd_comm *comm = source->owner;
+    if (!atomic_exchange(&source->called, true))
+        hd_kick_call(&comm->kick);
+}
+
+/* The lock is held. */
+static void comm_watch_source(struct hd_comm *comm, struct hd_source *source)
+{
+    if (!source || atomic_load(&source->watched))
+        return;
+    source->owner = comm;
+    source->call = comm_call;
+    source->due = INT64_MAX;
+    atomic_store(&source->watched, true);
+    hd_list_add_tail(&comm->sources, &source->node);
+    comm_watch(comm, source->fd, (uint64_t)(uintptr_t)source | SOURCE_TAG, EPOLLIN);
+}
+
+/* Those that nobody uses any more. Other threads read the list under the lock. */
+
+static void comm_end_sources(struct hd_comm *comm)
+{
+    for (struct hd_list *n = comm->sources.next, *after; n != &comm->sources; n = after) {
+        struct hd_source *source = hd_container(n, struct hd_source, node);
+        after = n->next;
+        if (atomic_load(&source->users))
+            continue;
+        pthread_mutex_lock(&comm->lock);
+        bool held = atomic_load(&source->held);
+        if (!held)
+            hd_list_remove(&source->node);
+        pthread_mutex_unlock(&comm->lock);
+        if (held)
+            continue;
+        comm_unwatch(comm, source->fd);
+        if (source->end(source))
+            continue;
+        pthread_mutex_lock(&comm->lock);
+        hd_list_add_tail(&comm->sources, &source->node);
+        pthread_mutex_unlock(&comm->lock);
+        comm_watch(comm, source->fd, (uint64_t)(uintptr_t)source | SOURCE_TAG, EPOLLIN);
+    }
+}
+
+/* Has the sources ring for what came. @return whether something is rung. */
+static bool comm_take_sources(struct hd_comm *comm)
+{
+    int64_t now = hd_list_empty(&comm->sources) ? 0 : hd_now();
+    for (struct hd_list *n = comm->sources.next; n != &comm->sources; n = n->next) {
+        struct hd_source *source = hd_container(n, struct hd_source, node);
+        bool called = atomic_exchange(&source->called, false);
+        if (!source->readable && !called && now < source->due)
+            continue;
+        source->due = source->take(source, source->readable, now);
+        source->readable = false;
+    }
+    return hd_kick_rung(&comm->kick) > 0;
+}
+
+/* When the first of them is to be taken from again. */
+static int64_t comm_sources_due(const struct hd_comm *comm)
+{
+    int64_t due = INT64_MAX;
+    for (const struct hd_list *n = comm->sources.next; n != &comm->sources; n = n->next) {
+        struct hd_source *source = hd_container(n, struct hd_source, node);
+        if (atomic_load(&source->called))
+            return 0;
+        due = source->due < due ? source->due : due;
+    }
+    return due;
 }
 
 static void comm_adopt_fresh(struct hd_comm *comm)
@@ -68,16 +147,22 @@ static void comm_adopt_fresh(struct hd_comm *comm)
         hd_list_add_tail(&comm->links, &link->comm.node);
         comm_watch(comm, link->guard.fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
         comm_watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
+        comm_watch_source(comm, link->ep->ops->source(link->ep));
         atomic_store(&comm->kick.quick, true); /* arms it */
     }
     pthread_mutex_unlock(&comm->lock);
+}
+
+static struct hd_comm *comm_of(const struct hd_link *link)
+{
+    return hd_container(atomic_load(&link->comm.kick), struct hd_comm, kick);
 }
 
 /* The link gets another turn when the others have had theirs. On its communication thread. */
 static void comm_requeue(struct hd_link *link)
 {
     if (hd_list_empty(&link->comm.busy_node))
-        hd_list_add_tail(&hd_container(link->comm.kick, struct hd_comm, kick)->busy, &link->comm.busy_node);
+        hd_list_add_tail(&comm_of(link)->busy, &link->comm.busy_node);
 }
 
 #define LAST_TURNS    4096 /* a turn need not take all that there is */
@@ -141,6 +226,8 @@ static bool comm_linger(struct hd_link *link)
     if (!resumed)
         link->comm.linger_until = now + engine->conf.poll_spin;
     for (unsigned i = 1; hd_link_usable(link) && !comm_polled_by_callers(link) && !more && now < end; i++) {
+        if (hd_kick_rung(&comm_of(link)->kick)) /* another link has something to do */
+            break;
         if (link->ep->ops->pending(link->ep)) {
             hit = true;
             more = hd_link_turn(link);
@@ -205,9 +292,9 @@ static void comm_take_turn(struct hd_link *link, bool alone)
         hd_link_hurry(link); /* callers poll it, and found it disarmed: they will not say so, nor that they left */
 }
 
+/* The link was rung, or its event descriptor is readable. */
 static void comm_link_event(struct hd_link *link, bool alone)
 {
-    comm_drain(link->ep->ops->event_fd(link->ep));
     hd_link_lock(link);
     link->ep->ops->disarm(link->ep);
     link->comm.armed = false;
@@ -215,6 +302,29 @@ static void comm_link_event(struct hd_link *link, bool alone)
         hd_count(link->engine->stats, wakeups, 1);
     comm_take_turn(link, alone);
     hd_link_leave(link);
+}
+
+/* @return whether there was one. */
+static bool comm_serve_rung(struct hd_comm *comm, bool alone)
+{
+    unsigned count = hd_kick_rung(&comm->kick);
+    for (unsigned i = 0; i < count; i++) {
+        struct hd_list *node = hd_kick_next(&comm->kick, NULL);
+        if (node)
+            comm_link_event(hd_container(node, struct hd_link, comm.rung_node), alone && count == 1);
+    }
+    return count > 0;
+}
+
+#define ROUNDS 16 /* then descriptors are looked at again */
+
+/* Serves links for which something came, until nothing more does. @return whether there was one. */
+static bool comm_serve_sources(struct hd_comm *comm, bool alone)
+{
+    bool served = false;
+    for (unsigned i = 0; i < ROUNDS && comm_take_sources(comm); i++)
+        served = comm_serve_rung(comm, alone) || served;
+    return served;
 }
 
 /* A turn for each link that had more to do. */
@@ -338,6 +448,7 @@ static void comm_bury(struct hd_comm *comm, struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     comm_unwatch(comm, link->guard.fd);
+    hd_kick_forget(&comm->kick, &link->comm.rung_node);
     hd_list_remove(&link->comm.node);
     hd_list_remove(&link->comm.busy_node);
     pthread_mutex_lock(&engine->lock);
@@ -380,6 +491,7 @@ static int64_t comm_look_around(struct hd_comm *comm)
     comm->kick.soon = false;
     if (sleep <= comm->engine->conf.poll_handover)
         atomic_store(&comm->kick.quick, true);
+    comm_end_sources(comm);
     hd_arena_settle(comm->engine->arena);
     return sleep;
 }
@@ -387,6 +499,37 @@ static int64_t comm_look_around(struct hd_comm *comm)
 static int comm_to_milliseconds(int64_t ns)
 {
     return ns == INT64_MAX ? -1 : ns / 1000000 >= INT_MAX ? INT_MAX : (int)((ns + 999999) / 1000000);
+}
+
+/* @return whether all links are to be looked at. */
+static bool comm_take_event(struct hd_comm *comm, uint64_t data, bool alone)
+{
+    struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~TAGS);
+    if (data & SOURCE_TAG) {
+        ((struct hd_source *)link)->readable = true;
+        return false;
+    }
+    if (data & GUARD_TAG) {
+        comm_guard_event(comm, link);
+        return true;
+    }
+    if (link) {
+        comm_drain(link->ep->ops->event_fd(link->ep));
+        comm_link_event(link, alone);
+        return false;
+    }
+    comm_drain(comm->kick.fd);
+    return atomic_exchange(&comm->kick.look, false);
+}
+
+/* Until when there is nothing to do. */
+static int64_t comm_sleep(struct hd_comm *comm, int64_t next_look)
+{
+    if (!hd_list_empty(&comm->busy) || hd_kick_rung(&comm->kick))
+        return 0;
+    int64_t due = comm_sources_due(comm), now = hd_now();
+    due = next_look < due ? next_look : due;
+    return due == INT64_MAX ? INT64_MAX : due > now ? due - now : 0;
 }
 
 static void *comm_run(void *arg)
@@ -397,26 +540,17 @@ static void *comm_run(void *arg)
     if (comm->engine->binds)
         hd_affinity_enter_communication(comm->engine->binds);
     while (!atomic_load(&comm->stop)) {
-        int64_t now = hd_now(), sleep = next_look == INT64_MAX ? INT64_MAX : next_look > now ? next_look - now : 0;
         struct epoll_event events[64];
+        int timeout = comm_to_milliseconds(comm_sleep(comm, next_look));
         bool busy = !hd_list_empty(&comm->busy);
-        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), busy ? 0 : comm_to_milliseconds(sleep));
-        for (int i = 0; i < n; i++) {
-            uint64_t data = events[i].data.u64;
-            struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~GUARD_TAG);
-            if (!link) {
-                comm_drain(comm->kick.fd);
+        int n = epoll_wait(comm->epoll_fd, events, HD_COUNT(events), timeout);
+        for (int i = 0; i < n; i++)
+            if (comm_take_event(comm, events[i].data.u64, n == 1 && !busy))
                 next_look = 0;
-            } else if (data & GUARD_TAG) {
-                comm_guard_event(comm, link);
-                next_look = 0;
-            } else {
-                comm_link_event(link, n == 1 && !busy);
-            }
-        }
+        bool served = comm_serve_sources(comm, n <= 1 && !busy);
         if (busy)
-            comm_serve_busy(comm, n <= 0);
-        now = hd_now();
+            comm_serve_busy(comm, n <= 0 && !served);
+        int64_t now = hd_now();
         if (comm->kick.soon && next_look > now + comm->engine->conf.poll_handover)
             next_look = now + comm->engine->conf.poll_handover;
         comm->kick.soon = false;
@@ -438,6 +572,7 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
     hd_list_init(&comm->fresh);
     hd_list_init(&comm->links);
     hd_list_init(&comm->busy);
+    hd_list_init(&comm->sources);
     comm->epoll_fd = -1;
     int err = hd_kick_open(&comm->kick);
     if (err)
@@ -479,11 +614,21 @@ void hd_comm_stop(struct hd_engine *engine)
         atomic_store(&engine->comms[i].stop, true);
         hd_kick_now(&engine->comms[i].kick);
     }
-    for (unsigned i = 0; i < engine->comm_count; i++) {
+    for (unsigned i = 0; i < engine->comm_count; i++)
         pthread_join(engine->comms[i].thread, NULL);
-        comm_close(&engine->comms[i]);
-    }
-    free(engine->comms);
+    pthread_mutex_lock(&engine->lock);
+    struct hd_comm *comms = engine->comms;
+    unsigned count = engine->comm_count;
     engine->comms = NULL;
     engine->comm_count = 0;
+    bool left = !hd_list_empty(&engine->links);
+    pthread_mutex_unlock(&engine->lock);
+    for (unsigned i = 0; i < count; i++)
+        while (atomic_load(&comms[i].kick.helpers))
+            sched_yield(); /* callers find out that the engine was closed */
+    if (left)
+        return; /* links are left to the end of the process, and may still ring */
+    for (unsigned i = 0; i < count; i++)
+        comm_close(&comms[i]);
+    free(comms);
 }

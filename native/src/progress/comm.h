@@ -13,9 +13,10 @@ struct hd_comm {
     int epoll_fd;
     struct hd_kick kick;
     pthread_mutex_t lock;
-    struct hd_list fresh; /* links to adopt */
-    struct hd_list links; /* the thread's own */
-    struct hd_list busy;  /* the thread's own: links that have more to do, for which the others do not wait */
+    struct hd_list fresh;   /* links to adopt */
+    struct hd_list links;   /* the thread's own */
+    struct hd_list sources; /* the thread's own: what it watches for several links */
+    struct hd_list busy;    /* the thread's own: links that have more to do, for which the others do not wait */
     atomic_bool stop;
 };
 

@@ -132,6 +132,12 @@ static void inner_done(void *arg, uint64_t cookie, int status)
     report(arg, cookie, status);
 }
 
+static void inner_ring(void *arg)
+{
+    struct fault_ep *ep = arg;
+    ep->base.sink.ring(ep->base.sink.arg);
+}
+
 static void copy_facts(struct fault_ep *ep)
 {
     ep->base.caps = ep->inner->caps & ~(unsigned)HD_CAP_SYNC;
@@ -151,15 +157,15 @@ static int fault_create(struct hd_device *device, const struct hd_ep_params *par
     ep->random = hd_random_next(&own->random);
     ep->random_asleep = hd_random_next(&own->random);
     pthread_mutex_unlock(&own->lock);
+    ep->base = (struct hd_ep){.ops = device->ops, .device = device, .sink = params->sink};
     struct hd_ep_params inner = *params;
-    inner.sink = (struct hd_sink){.frame = inner_frame, .done = inner_done, .arg = ep};
+    inner.sink = (struct hd_sink){.frame = inner_frame, .done = inner_done, .ring = inner_ring, .arg = ep};
     int err = device->inner->ops->ep_create(device->inner, &inner, &ep->inner);
     if (err) {
         free(ep->scratch);
         free(ep);
         return err;
     }
-    ep->base = (struct hd_ep){.ops = device->ops, .device = device, .sink = params->sink};
     copy_facts(ep);
     *out = &ep->base;
     return 0;
@@ -377,6 +383,11 @@ static int fault_event_fd(struct hd_ep *ep)
     return of(ep)->inner->ops->event_fd(of(ep)->inner);
 }
 
+static struct hd_source *fault_source(struct hd_ep *ep)
+{
+    return of(ep)->inner->ops->source(of(ep)->inner);
+}
+
 static uint32_t fault_number(struct hd_ep *ep)
 {
     return of(ep)->inner->ops->number(of(ep)->inner);
@@ -439,6 +450,7 @@ const struct hd_transport_ops hd_fault_ops = {
     .arm = fault_arm,
     .disarm = fault_disarm,
     .event_fd = fault_event_fd,
+    .source = fault_source,
     .number = fault_number,
     .close = fault_close,
     .retire = fault_retire,

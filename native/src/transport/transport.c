@@ -188,6 +188,12 @@ static int no_event_fd(struct hd_ep *ep)
     return -1;
 }
 
+static struct hd_source *no_source(struct hd_ep *ep)
+{
+    (void)ep;
+    return NULL;
+}
+
 static uint32_t no_number(struct hd_ep *ep)
 {
     (void)ep;
@@ -234,6 +240,7 @@ void hd_transport_complete(struct hd_transport_ops *full, const struct hd_transp
     FILL(arm, never);
     FILL(disarm, ep_nothing);
     FILL(event_fd, no_event_fd);
+    FILL(source, no_source);
     FILL(number, no_number);
     FILL(close, ep_nothing);
     FILL(retire, ep_nothing);

@@ -40,7 +40,37 @@ struct hd_sink {
     int (*frame)(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
     /* A get() or put() ended. */
     void (*done)(void *arg, uint64_t cookie, int status);
+    /* Something came for an endpoint that is armed and has a source; once for each arm(). From any thread, with locks
+     * of the transport's held. */
+    void (*ring)(void *arg);
     void *arg;
+};
+
+/* What endpoints of one communication thread wait for together: a completion queue of theirs, say. The thread watches
+ * the descriptor for as long as there is an endpoint that uses the source. */
+struct hd_source {
+    struct hd_list node; /* the thread's own */
+    int fd;
+    _Atomic unsigned users; /* endpoints */
+    atomic_bool watched;
+    /* Rings for what came. On the communication thread; `readable`: the descriptor is. @return when to call it again
+     * though the descriptor is not, INT64_MAX for never. */
+    int64_t (*take)(struct hd_source *source, bool readable, int64_t now);
+    /* A caller comes to poll in the thread's place, does so, which rings for what came, and leaves: then the thread is
+     * to listen again, at once if the caller goes to sleep. */
+    void (*enter)(struct hd_source *source);
+    void (*poll)(struct hd_source *source);
+    void (*leave)(struct hd_source *source, bool to_sleep);
+    _Atomic unsigned held; /* by such callers: it is not ended */
+    /* Frees a source that the thread does not watch any more. @return false: there are users again, and it must. */
+    bool (*end)(struct hd_source *source);
+
+    /* The thread's, set before `watched`: asks for a take() soon, from any thread. */
+    void (*call)(struct hd_source *source);
+    void *owner;
+    atomic_bool called;
+    bool readable;
+    int64_t due;
 };
 
 struct hd_ep {
@@ -75,7 +105,8 @@ struct hd_ep_params {
     struct hd_limits mine, peers;
     struct hd_sink sink;
     uint8_t token[HD_ID_LENGTH];
-    int guard_fd; /* the peer's death ends it; not to be read from, and not the endpoint's to close */
+    unsigned thread; /* the number of the communication thread that will serve it */
+    int guard_fd;    /* the peer's death ends it; not to be read from, and not the endpoint's to close */
 };
 
 struct hd_transport_ops {
@@ -148,10 +179,13 @@ struct hd_transport_ops {
      * at a time. */
     void (*wait)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
     void (*wake)(struct hd_ep *ep);
-    /* Asks for event_fd() to become readable with the next arrival. @return false: something is pending, not armed. */
+    /* Asks for event_fd() to become readable, or for the source to ring, with the next arrival. @return false:
+     * something is pending, not armed. */
     bool (*arm)(struct hd_ep *ep);
-    void (*disarm)(struct hd_ep *ep); /* also called for each time that event_fd() was readable */
+    void (*disarm)(struct hd_ep *ep); /* also called for each time that one did */
     int (*event_fd)(struct hd_ep *ep);
+    /* What rings for the endpoint in place of an event_fd() of its own; NULL: nothing. */
+    struct hd_source *(*source)(struct hd_ep *ep);
     /* The number that the fabric's own tools show for the connection at this end; 0: it has none. */
     uint32_t (*number)(struct hd_ep *ep);
 

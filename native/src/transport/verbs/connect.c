@@ -12,15 +12,13 @@
  * serves other links.
  */
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "transport/verbs/verbs.h"
+#include "transport/verbs/cq.h"
 
 #define ADDRESS_VERSION 2
 #define SPARE_FRAMES    8                    /* frames that need no credit, the last one */
@@ -44,20 +42,23 @@ static uint32_t smaller(uint64_t a, int b)
     return b > 0 && (uint64_t)b < a ? (uint32_t)b : (uint32_t)a;
 }
 
-static int open_waiting(struct verbs_ep *ep)
+/* Frames of the peer that may have come and not been taken: those that need no credit are bounded, too. */
+static uint32_t arrivals_most(const struct hd_limits *mine)
 {
-    struct verbs_device *dev = ep->dev;
-    struct epoll_event nothing = {0};
-    ep->channel = dev->api->create_comp_channel(dev->context);
-    if (!ep->channel)
-        return hd_error(-errno, "verbs device %s gives no completion channel: %s", dev->name, strerror(errno));
-    ep->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    return mine->credits + SPARE_FRAMES;
+}
+
+static int open_inbox(struct verbs_ep *ep)
+{
+    struct verbs_inbox *in = &ep->inbox;
+    in->mask = (uint32_t)hd_power_of_two(arrivals_most(&ep->mine)) - 1;
+    in->arrivals = calloc(in->mask + 1, sizeof(*in->arrivals));
+    if (!in->arrivals)
+        return hd_error(-ENOMEM, "out of memory");
     ep->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    int flags = fcntl(ep->channel->fd, F_GETFL);
-    if (ep->epoll_fd < 0 || ep->wake_fd < 0 || flags < 0 || fcntl(ep->channel->fd, F_SETFL, flags | O_NONBLOCK) ||
-        epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, ep->channel->fd, &nothing))
-        return hd_error(-errno, "no descriptors for a link: %s; raise the limit (ulimit -n)", strerror(errno));
-    return 0;
+    return ep->wake_fd < 0
+               ? hd_error(-errno, "no descriptor for a link: %s; raise the limit (ulimit -n)", strerror(errno))
+               : 0;
 }
 
 /* What a frame takes of a ring. */
@@ -90,7 +91,8 @@ size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, con
 {
     size_t requests = hd_power_of_two(tx_depth(device->data, peers));
     return hd_verbs_ring_own(room_of(largest_frame(mine, peers))) +
-           requests * (sizeof(struct verbs_tx) + REQUEST_COST) + (requests + mine->credits) * COMPLETION_COST;
+           requests * (sizeof(struct verbs_tx) + REQUEST_COST + COMPLETION_COST) +
+           hd_power_of_two(arrivals_most(mine)) * sizeof(struct verbs_arrival);
 }
 
 static int open_send_ring(struct verbs_ep *ep)
@@ -106,13 +108,6 @@ static int open_send_ring(struct verbs_ep *ep)
     if (!err)
         hd_verbs_ring_use(ep, &ep->own);
     return err;
-}
-
-/* Completions of a process's links interrupt all processors that the device's vectors go to, in turn. */
-static int next_vector(struct verbs_device *dev)
-{
-    int vectors = dev->context->num_comp_vectors;
-    return vectors > 1 ? (int)(atomic_fetch_add(&dev->next_vector, 1) % (unsigned)vectors) : 0;
 }
 
 static struct ibv_qp *try_inline(struct verbs_device *dev, struct ibv_qp_init_attr *init, uint32_t bytes)
@@ -158,14 +153,9 @@ static struct ibv_qp *create_queue_pair(struct verbs_device *dev, struct ibv_qp_
 static int open_queue_pair(struct verbs_ep *ep)
 {
     struct verbs_device *dev = ep->dev;
-    uint32_t cqes = smaller(ep->tx_depth + ep->mine.credits + SPARE_FRAMES + 64, dev->attr.max_cqe);
-    ep->cq = dev->api->create_cq(dev->context, (int)cqes, ep, ep->channel, next_vector(dev));
-    if (!ep->cq)
-        return hd_error(-errno, "verbs device %s gives no completion queue for %u entries: %s", dev->name, cqes,
-                        strerror(errno));
     struct ibv_qp_init_attr init = {.qp_context = ep,
-                                    .send_cq = ep->cq,
-                                    .recv_cq = ep->cq,
+                                    .send_cq = ep->cq->cq,
+                                    .recv_cq = ep->cq->cq,
                                     .srq = ep->pool->srq,
                                     .qp_type = IBV_QPT_RC,
                                     .cap = {.max_send_wr = ep->tx_depth, .max_send_sge = 2}};
@@ -173,6 +163,7 @@ static int open_queue_pair(struct verbs_ep *ep)
     if (!ep->qp)
         return hd_error(-errno, "verbs device %s gives no queue pair for %u sends: %s", dev->name, ep->tx_depth,
                         strerror(errno));
+    hd_verbs_cq_enter(ep);
     ep->inline_max = init.cap.max_inline_data;
     ep->zcopy_min = (size_t)dev->device->conf->verbs_zcopy_threshold;
     ep->framing = VERBS_FRAMING;
@@ -185,7 +176,7 @@ static int open_queue_pair(struct verbs_ep *ep)
     return err ? hd_error(-err, "verbs device %s does not initialise a queue pair: %s", dev->name, strerror(err)) : 0;
 }
 
-static int set_up(struct verbs_ep *ep)
+static int set_up(struct verbs_ep *ep, unsigned thread)
 {
     struct verbs_device *dev = ep->dev;
     const struct hd_conf *conf = dev->device->conf;
@@ -199,9 +190,11 @@ static int set_up(struct verbs_ep *ep)
         return hd_error(-EOPNOTSUPP, "verbs device %s takes only %u work requests", dev->name, ep->tx_depth);
     ep->frames_max = ep->tx_depth - VERBS_RMA_MAX - 1; /* 1: the last frame */
     ep->report_every = smaller((uint64_t)conf->verbs_signal_interval, (int)(ep->frames_max / 2));
-    err = hd_verbs_pool_join(dev, ep->mine.credits + SPARE_FRAMES, &ep->pool);
+    err = hd_verbs_pool_join(dev, arrivals_most(&ep->mine), &ep->pool);
     if (!err)
-        err = open_waiting(ep);
+        err = hd_verbs_cq_join(dev, thread, ep->pool, ep->tx_depth, &ep->cq);
+    if (!err)
+        err = open_inbox(ep);
     if (!err)
         err = open_send_ring(ep);
     if (!err)
@@ -230,10 +223,12 @@ int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params,
     ep->local_only = atomic_load(&dev->device->local_only);
     ep->mine = params->mine;
     ep->peers = params->peers;
-    ep->epoll_fd = ep->wake_fd = -1;
+    ep->wake_fd = -1;
+    ep->inbox.tx_failed = VERBS_NONE;
     ep->held_last = &ep->held_first;
     hd_list_init(&ep->node);
-    int err = set_up(ep);
+    hd_list_init(&ep->sleeper);
+    int err = set_up(ep, params->thread);
     if (err) {
         char why[512];
         snprintf(why, sizeof(why), "%s", hd_last_error());
@@ -396,6 +391,7 @@ static void destroy_queue_pair(struct verbs_ep *ep)
     hd_verbs_discard(ep);
     ep->dev->api->destroy_qp(ep->qp);
     ep->qp = NULL;
+    hd_verbs_cq_remove(ep);
     hd_verbs_discard(ep);
     for (uint64_t i = ep->tx_done; i < ep->tx_posted; i++) { /* the adapter will not say so any more */
         struct verbs_tx *tx = &ep->tx[i & ep->tx_mask];
@@ -465,22 +461,18 @@ void hd_verbs_destroy(struct hd_ep *base)
     while (!end_queue_pair(ep)) /* of a set-up that failed: a link is destroyed once it is quiet */
         nanosleep(&pause, NULL);
     if (ep->cq) {
-        hd_verbs_take_cq_events(ep, true);
-        dev->api->destroy_cq(ep->cq);
+        hd_verbs_repost(ep);
+        hd_verbs_cq_leave(ep->cq, ep->tx_depth);
     }
     if (ep->pool) {
-        hd_verbs_repost(ep);
         hd_verbs_pool_unlend(dev, &ep->lent);
-        hd_verbs_pool_leave(dev, ep->pool, ep->mine.credits + SPARE_FRAMES, clean);
+        hd_verbs_pool_leave(dev, ep->pool, arrivals_most(&ep->mine), clean);
     }
-    if (ep->channel)
-        dev->api->destroy_comp_channel(ep->channel);
     hd_verbs_ring_end(ep);
-    if (ep->epoll_fd >= 0)
-        close(ep->epoll_fd);
     if (ep->wake_fd >= 0)
         close(ep->wake_fd);
     drop_held(ep);
+    free(ep->inbox.arrivals);
     free(ep->tx);
     free(ep);
 }

@@ -7,12 +7,11 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "transport/verbs/verbs.h"
+#include "transport/verbs/cq.h"
 
 #define CLASS_FOLDER "/sys/class/infiniband"
 #define VERSION      1
@@ -461,17 +460,22 @@ const char *hd_verbs_hardware(struct hd_device *device)
 
 /* ---- asynchronous events ---- */
 
-/* Makes whoever serves or polls the endpoint look at it. */
 static void end_endpoint(struct verbs_ep *ep, enum ibv_event_type type)
 {
-    struct epoll_event readable = {.events = EPOLLIN};
-    uint64_t one = 1;
     atomic_store(&ep->event, (int)type + 1);
-    if (epoll_ctl(ep->epoll_fd, EPOLL_CTL_ADD, ep->dev->always_fd, &readable) && errno != EEXIST)
-        hd_log(ep->base.device->log, HD_LOG_ERROR, "cannot watch a descriptor: %s", strerror(errno));
-    if (write(ep->wake_fd, &one, sizeof(one)) < 0) {
-        /* full: it is readable anyway */
+    hd_verbs_rouse(ep);
+}
+
+/* A completion queue broke. */
+static void end_users(struct verbs_device *dev, const struct verbs_cq *cq)
+{
+    pthread_mutex_lock(&dev->lock);
+    for (struct hd_list *n = dev->eps.next; n != &dev->eps; n = n->next) {
+        struct verbs_ep *ep = hd_container(n, struct verbs_ep, node);
+        if (ep->cq == cq)
+            end_endpoint(ep, IBV_EVENT_CQ_ERR);
     }
+    pthread_mutex_unlock(&dev->lock);
 }
 
 static void end_all(struct verbs_device *dev, enum ibv_event_type type)
@@ -496,7 +500,7 @@ void hd_verbs_take_event(struct verbs_device *dev, const struct ibv_async_event 
         end_endpoint(event->element.qp->qp_context, event->event_type);
         return;
     case IBV_EVENT_CQ_ERR:
-        end_endpoint(event->element.cq->cq_context, event->event_type);
+        end_users(dev, event->element.cq->cq_context);
         return;
     case IBV_EVENT_PORT_ERR:
         hd_verbs_port_changed(dev);
@@ -536,11 +540,8 @@ static void *watch(void *arg)
 static int start_watching(struct verbs_device *dev)
 {
     int fd = dev->context->async_fd, flags = fcntl(fd, F_GETFL);
-    uint64_t one = 1;
     dev->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    dev->always_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    if (dev->stop_fd < 0 || dev->always_fd < 0 || write(dev->always_fd, &one, sizeof(one)) < 0 || flags < 0 ||
-        fcntl(fd, F_SETFL, flags | O_NONBLOCK))
+    if (dev->stop_fd < 0 || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK))
         return hd_error(-errno, "no descriptors to watch verbs device %s: %s", dev->name, strerror(errno));
     int err = hd_thread_start(&dev->watcher, "howdah-verbs", watch, dev);
     dev->watched = err == 0;
@@ -577,13 +578,14 @@ int hd_verbs_open(struct hd_device *device)
     if (!dev)
         return hd_error(-ENOMEM, "out of memory");
     dev->device = device;
-    dev->stop_fd = dev->always_fd = -1;
+    dev->stop_fd = -1;
     dev->frame_max = device->conf->eager_threshold;
     if (dev->frame_max < HD_FRAME_MIN_PAYLOAD)
         dev->frame_max = HD_FRAME_MIN_PAYLOAD;
     pthread_mutex_init(&dev->lock, NULL);
     hd_list_init(&dev->eps);
-    atomic_store(&dev->next_vector, (unsigned)getpid()); /* not all processes of a host begin with the first */
+    hd_list_init(&dev->cqs);
+    dev->first_vector = (unsigned)getpid(); /* not all processes of a host begin with the first */
     device->data = dev;
     atomic_store(&device->local_only, !device->conf->verbs_remote_access);
     dev->api = hd_verbs_load();
@@ -603,6 +605,7 @@ void hd_verbs_close(struct hd_device *device)
     uint64_t one = 1;
     if (dev->watched && write(dev->stop_fd, &one, sizeof(one)) > 0)
         pthread_join(dev->watcher, NULL);
+    hd_verbs_cqs_close(dev);
     hd_verbs_rings_close(dev);
     if (dev->pd)
         dev->api->dealloc_pd(dev->pd);
@@ -610,8 +613,6 @@ void hd_verbs_close(struct hd_device *device)
         dev->api->close_device(dev->context);
     if (dev->stop_fd >= 0)
         close(dev->stop_fd);
-    if (dev->always_fd >= 0)
-        close(dev->always_fd);
     pthread_mutex_destroy(&dev->lock);
     free(dev);
     device->data = NULL;

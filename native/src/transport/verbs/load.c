@@ -33,7 +33,7 @@ static const struct {
     SYMBOL(create_cq),       SYMBOL(destroy_cq),       SYMBOL(get_cq_event),  SYMBOL(destroy_comp_channel),
     SYMBOL(ack_cq_events),   SYMBOL(create_srq),       SYMBOL(destroy_srq),   SYMBOL(create_qp),
     SYMBOL(modify_qp),       SYMBOL(destroy_qp),       SYMBOL(wc_status_str), SYMBOL(get_async_event),
-    SYMBOL(ack_async_event), SYMBOL(event_type_str),   SYMBOL(query_pkey),
+    SYMBOL(ack_async_event), SYMBOL(event_type_str),   SYMBOL(query_pkey),    SYMBOL(resize_cq),
 };
 
 static int resolve(void *library)

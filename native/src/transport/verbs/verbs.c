@@ -8,20 +8,17 @@
  * order; only every few sends ask for one, which frees all before it. Reads and writes of memory each ask for one, and
  * what is sent from a buffer, which would be kept else until more is sent.
  *
- * A completion that pending() found stays in ep->wcs until progress() takes it. The queue is polled by one thread at a
- * time, so the order is kept.
+ * Whoever polls the completion queue puts what is ours into our inbox, and progress() takes it from there. The queue is
+ * polled by one thread at a time, so the order is kept. Reports of sends are taken before what arrived, but for those
+ * that failed: the link ends with them.
  */
 
-#include "transport/verbs/verbs.h"
-
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/epoll.h>
-#include <unistd.h>
 
-#define SHORTAGE_NAP ((int64_t)1000000) /* how soon to look for memory again */
-#define RING_STEP    64                 /* frames in the send ring begin at multiples of it */
+#include "transport/verbs/cq.h"
+
+#define RING_STEP 64 /* frames in the send ring begin at multiples of it */
 
 static struct verbs_ep *of(struct hd_ep *ep)
 {
@@ -39,12 +36,6 @@ static void fail(struct verbs_ep *ep, const char *text)
     atomic_store(&ep->failed, true);
 }
 
-static const char *what_failed(const struct verbs_ep *ep, const struct ibv_wc *wc)
-{
-    static const char *const names[] = {"a send", "a remote read", "a remote write", "the end of the link"};
-    return wc->wr_id & VERBS_RX_TAG ? "a receive" : names[ep->tx[wc->wr_id & ep->tx_mask].kind];
-}
-
 static const char *advice(enum ibv_wc_status status)
 {
     switch (status) {
@@ -58,12 +49,19 @@ static const char *advice(enum ibv_wc_status status)
     }
 }
 
-static void fail_by_completion(struct verbs_ep *ep, const struct ibv_wc *wc)
+static void fail_by_completion(struct verbs_ep *ep, const char *what, enum ibv_wc_status status, uint32_t vendor_error)
 {
     char text[sizeof(ep->failure)];
-    snprintf(text, sizeof(text), "verbs device %s: %s failed: %s (vendor error 0x%x)%s", ep->dev->name,
-             what_failed(ep, wc), ep->dev->api->wc_status_str(wc->status), wc->vendor_err, advice(wc->status));
+    snprintf(text, sizeof(text), "verbs device %s: %s failed: %s (vendor error 0x%x)%s", ep->dev->name, what,
+             ep->dev->api->wc_status_str(status), vendor_error, advice(status));
     fail(ep, text);
+}
+
+static void fail_by_send(struct verbs_ep *ep)
+{
+    static const char *const names[] = {"a send", "a remote read", "a remote write", "the end of the link"};
+    const struct verbs_inbox *in = &ep->inbox;
+    fail_by_completion(ep, names[ep->tx[atomic_load(&in->tx_failed) & ep->tx_mask].kind], in->tx_status, in->tx_vendor);
 }
 
 static void fail_by_event(struct verbs_ep *ep)
@@ -80,38 +78,8 @@ static void fail_by_event(struct verbs_ep *ep)
 
 /* ---- completions ---- */
 
-static inline void poll_queue(struct verbs_ep *ep)
+void hd_verbs_repost_now(struct verbs_ep *ep, uint32_t due)
 {
-    int n = ibv_poll_cq(ep->cq, VERBS_BATCH, ep->wcs);
-    if (n == 0 && !atomic_load_explicit(&ep->wc_full, memory_order_relaxed))
-        return; /* as nearly always */
-    ep->wc_next = 0;
-    atomic_store_explicit(&ep->wc_full, n == VERBS_BATCH, memory_order_relaxed);
-    if (n > 0)
-        atomic_store_explicit(&ep->wc_ready, (unsigned)n, memory_order_release);
-    else if (n < 0)
-        atomic_store(&ep->event, (int)IBV_EVENT_CQ_ERR + 1);
-}
-
-/* Takes cq_lock, also from a thread that looks for long and would always be quicker than one that has to wake up. */
-static inline void seize_queue(struct verbs_ep *ep)
-{
-    if (hd_trylock(&ep->cq_lock))
-        return;
-    atomic_fetch_add(&ep->cq_wanted, 1);
-    hd_lock(&ep->cq_lock);
-    atomic_fetch_sub(&ep->cq_wanted, 1);
-}
-
-/* Posting a receive takes as long as half of a small message's way up, so it waits until there is nothing else to do,
- * or until the next arrival. One buffer of a link's credits is missing meanwhile: the device makes senders wait if that
- * should ever matter. ep->repost is written under the link's lock while it is 0 and emptied under cq_lock, so neither
- * needs the other's. */
-static void repost(struct verbs_ep *ep)
-{
-    uint32_t due = atomic_load_explicit(&ep->repost, memory_order_acquire);
-    if (due == 0)
-        return;
     int err = hd_verbs_pool_post(ep->dev, ep->pool, due - 1);
     atomic_store_explicit(&ep->repost, 0, memory_order_release);
     if (err)
@@ -120,9 +88,9 @@ static void repost(struct verbs_ep *ep)
 
 void hd_verbs_repost(struct verbs_ep *ep)
 {
-    seize_queue(ep);
-    repost(ep);
-    hd_unlock(&ep->cq_lock);
+    hd_verbs_cq_seize(ep->cq);
+    hd_verbs_repost_due(ep);
+    hd_unlock(&ep->cq->lock);
 }
 
 static inline void repost_later(struct verbs_ep *ep, uint32_t index)
@@ -132,26 +100,16 @@ static inline void repost_later(struct verbs_ep *ep, uint32_t index)
     atomic_store_explicit(&ep->repost, index + 1, memory_order_release);
 }
 
-/* The next completion, taken from the queue if there is none yet. @return NULL if that is empty. It is good until
- * finish_wc(). */
-HD_INLINE const struct ibv_wc *next_wc(struct verbs_ep *ep)
+/* Looks into the queue, unless another thread does: that one puts what is ours into the inbox. @return whether there
+ * may be more. */
+static inline bool look_for_mail(struct verbs_ep *ep)
 {
-    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0) {
-        seize_queue(ep);
-        if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
-            poll_queue(ep);
-        hd_unlock(&ep->cq_lock);
-        if (atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) == 0)
-            return NULL;
-    }
-    return &ep->wcs[ep->wc_next]; /* nobody refills it before wc_ready is 0 */
-}
-
-static inline void finish_wc(struct verbs_ep *ep)
-{
-    ep->wc_next++;
-    unsigned ready = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed);
-    atomic_store_explicit(&ep->wc_ready, ready - 1, memory_order_release);
+    struct verbs_cq *cq = ep->cq;
+    if (!hd_trylock(&cq->lock))
+        return false;
+    bool more = hd_verbs_cq_poll(cq, NULL);
+    hd_unlock(&cq->lock);
+    return more;
 }
 
 static void retire_one(struct verbs_ep *ep, bool upcall, int status)
@@ -183,17 +141,47 @@ static void retire_one(struct verbs_ep *ep, bool upcall, int status)
     }
 }
 
-/* A completion stands for everything that was posted before it. */
-static int on_sent(struct verbs_ep *ep, const struct ibv_wc *wc, bool upcall)
+/* A report stands for everything that was posted before it. */
+static void retire_up_to(struct verbs_ep *ep, uint64_t end, bool upcall, int status)
 {
-    if (wc->wr_id < ep->tx_done || wc->wr_id >= ep->tx_posted)
-        return hd_error(-EIO, "verbs device %s reports work that was not given to it", ep->dev->name);
-    while (ep->tx_done < wc->wr_id)
-        retire_one(ep, upcall, 0);
-    retire_one(ep, upcall, wc->status == IBV_WC_SUCCESS ? 0 : -ECONNRESET);
+    while (ep->tx_done < end)
+        retire_one(ep, upcall, status);
+    atomic_store_explicit(&ep->inbox.tx_taken, end, memory_order_relaxed);
     if (ep->tx_done == ep->tx_posted) /* nothing under way: back to where the ring is warm */
         ep->ring_head = ep->ring_tail = 0;
+}
+
+static int take_reports(struct verbs_ep *ep, uint64_t end, bool upcall)
+{
+    if (end < ep->tx_done || end > ep->tx_posted)
+        return hd_error(-EIO, "verbs device %s reports work that was not given to it", ep->dev->name);
+    uint64_t failed = atomic_load_explicit(&ep->inbox.tx_failed, memory_order_relaxed);
+    if (failed >= end) {
+        retire_up_to(ep, end, upcall, 0);
+        return 0;
+    }
+    if (failed > ep->tx_done)
+        retire_up_to(ep, failed, upcall, 0);
+    fail_by_send(ep);
+    retire_up_to(ep, end, upcall, -ECONNRESET);
     return 0;
+}
+
+static inline bool has_report(const struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->inbox.tx_put, memory_order_acquire) !=
+           atomic_load_explicit(&ep->inbox.tx_taken, memory_order_relaxed);
+}
+
+/* Whether it is of a send that failed: then what arrived before it is taken first. */
+static inline bool report_is_bad(const struct verbs_ep *ep)
+{
+    return atomic_load_explicit(&ep->inbox.tx_failed, memory_order_relaxed) != VERBS_NONE;
+}
+
+static inline int take_report(struct verbs_ep *ep, bool upcall)
+{
+    return take_reports(ep, atomic_load_explicit(&ep->inbox.tx_put, memory_order_acquire), upcall);
 }
 
 /* ---- frames that arrive ---- */
@@ -262,13 +250,12 @@ static inline int give(struct verbs_ep *ep, const struct hd_frame *frame, const 
     return err;
 }
 
-HD_INLINE int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
+HD_INLINE int on_arrived(struct verbs_ep *ep, const struct verbs_arrival *arrival)
 {
-    uint32_t index = (uint32_t)(wc->wr_id & ~VERBS_RX_TAG), immediate = ntohl(wc->imm_data);
-    const uint32_t *word = wc->wc_flags & IBV_WC_WITH_IMM ? &immediate : NULL;
-    struct verbs_rx *rx = &ep->pool->entries[index];
+    const uint32_t *word = arrival->has_word ? &arrival->word : NULL;
+    struct verbs_rx *rx = &ep->pool->entries[arrival->index];
     struct hd_frame frame;
-    int head = verbs_unpack(&ep->framing, word, rx->at, wc->byte_len, ep->base.frame_rx, &frame);
+    int head = verbs_unpack(&ep->framing, word, rx->at, arrival->length, ep->base.frame_rx, &frame);
     int err = head < 0 ? head : 0;
     if (head > 0 && frame.type == VERBS_BYE) {
         atomic_store(&ep->peer_closed, true);
@@ -276,70 +263,102 @@ HD_INLINE int on_arrived(struct verbs_ep *ep, const struct ibv_wc *wc)
         verbs_received(&ep->framing, word);
         err = give(ep, &frame, rx->at + head, rx);
     }
-    repost_later(ep, index);
+    repost_later(ep, arrival->index);
     return err;
 }
 
-HD_INLINE int take(struct verbs_ep *ep, const struct ibv_wc *wc)
+static inline bool has_arrival(const struct verbs_ep *ep)
 {
-    if (wc->status != IBV_WC_SUCCESS)
-        fail_by_completion(ep, wc);
-    if (!(wc->wr_id & VERBS_RX_TAG))
-        return on_sent(ep, wc, true);
-    if (wc->status == IBV_WC_SUCCESS)
-        return on_arrived(ep, wc);
-    return hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
+    return atomic_load_explicit(&ep->inbox.rx_put, memory_order_acquire) !=
+           atomic_load_explicit(&ep->inbox.rx_taken, memory_order_relaxed);
 }
 
-static inline bool over(const struct verbs_ep *ep)
+/* The next receive that ended, which there is. */
+static inline struct verbs_arrival next_arrival(struct verbs_ep *ep)
 {
-    return atomic_load_explicit(&ep->failed, memory_order_relaxed) ||
-           atomic_load_explicit(&ep->peer_closed, memory_order_relaxed) ||
-           atomic_load_explicit(&ep->event, memory_order_relaxed);
+    struct verbs_inbox *in = &ep->inbox;
+    uint32_t taken = atomic_load_explicit(&in->rx_taken, memory_order_relaxed);
+    struct verbs_arrival arrival = in->arrivals[taken & in->mask];
+    atomic_store_explicit(&in->rx_taken, taken + 1, memory_order_release);
+    return arrival;
 }
 
-/* Whether another poll may find something: not if the last one took all there was, which is the usual single message.
- */
-static inline bool worth_a_look(struct verbs_ep *ep, bool looked)
+static int on_failed_receive(struct verbs_ep *ep, const struct verbs_arrival *arrival)
 {
-    return !looked || atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) ||
-           atomic_load_explicit(&ep->wc_full, memory_order_relaxed);
+    fail_by_completion(ep, "a receive", (enum ibv_wc_status)arrival->status, arrival->word);
+    return hd_verbs_pool_post(ep->dev, ep->pool, arrival->index);
 }
 
-static int verbs_progress(struct hd_ep *base, int budget)
+HD_INLINE int take_arrival(struct verbs_ep *ep)
 {
-    struct verbs_ep *ep = of(base);
-    const struct ibv_wc *wc;
-    int count = ep->held_first ? give_held(ep) : 0, err = count < 0 ? count : 0;
-    for (bool looked = false; !err && count < budget && worth_a_look(ep, looked) && (wc = next_wc(ep)); looked = true) {
-        err = take(ep, wc);
-        finish_wc(ep);
-        count++;
-    }
-    if (err)
-        return err;
-    if (atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed))
-        hd_verbs_pool_fill(ep->dev, ep->pool);
-    if (!over(ep) || count == budget || (ep->held_first && !atomic_load(&ep->event)))
-        return count;
+    struct verbs_arrival arrival = next_arrival(ep);
+    return arrival.status == IBV_WC_SUCCESS ? on_arrived(ep, &arrival) : on_failed_receive(ep, &arrival);
+}
+
+static int why_over(struct verbs_ep *ep)
+{
+    if (atomic_load(&ep->inbox.overrun))
+        return hd_error(-EPROTO, "the peer sends more than its credits allow");
     if (atomic_load(&ep->event))
         fail_by_event(ep);
     return atomic_load(&ep->failed) ? hd_error(-ECONNRESET, "%s", ep->failure)
                                     : hd_error(-EPIPE, "the peer closed the link");
 }
 
+/* Takes one of what is in the inbox. */
+HD_INLINE int take(struct verbs_ep *ep)
+{
+    if (has_report(ep) && !report_is_bad(ep))
+        return take_report(ep, true);
+    return has_arrival(ep) ? take_arrival(ep) : take_report(ep, true);
+}
+
+/* Looks into the queue if there is nothing in the inbox, and again after a full batch. @return how much was taken */
+HD_INLINE int take_mail(struct verbs_ep *ep, int budget)
+{
+    bool more = !hd_verbs_has_mail(ep);
+    int count = 0;
+    for (; count < budget; count++) {
+        if (!hd_verbs_has_mail(ep)) {
+            if (more || count >= VERBS_BATCH)
+                more = look_for_mail(ep);
+            if (!hd_verbs_has_mail(ep))
+                break;
+        }
+        int err = take(ep);
+        if (err)
+            return err;
+    }
+    return count;
+}
+
+static int verbs_progress(struct hd_ep *base, int budget)
+{
+    struct verbs_ep *ep = of(base);
+    int held = ep->held_first ? give_held(ep) : 0;
+    int taken = held < 0 ? held : take_mail(ep, budget - held);
+    if (taken < 0)
+        return taken;
+    if (atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed))
+        hd_verbs_pool_fill(ep->dev, ep->pool);
+    if (!hd_verbs_over(ep) || held + taken >= budget || (ep->held_first && !atomic_load(&ep->event)))
+        return held + taken;
+    return why_over(ep);
+}
+
 void hd_verbs_discard(struct verbs_ep *ep)
 {
-    const struct ibv_wc *wc;
-    while (ep->cq && (wc = next_wc(ep))) {
-        if (wc->status != IBV_WC_SUCCESS)
-            fail_by_completion(ep, wc);
-        if (wc->wr_id & VERBS_RX_TAG)
-            hd_verbs_pool_post(ep->dev, ep->pool, (uint32_t)(wc->wr_id & ~VERBS_RX_TAG));
-        else
-            on_sent(ep, wc, false);
-        finish_wc(ep);
+    if (ep->listed) {
+        hd_verbs_cq_seize(ep->cq);
+        hd_verbs_cq_poll_all(ep->cq, ep);
+        hd_unlock(&ep->cq->lock);
     }
+    while (has_arrival(ep)) {
+        struct verbs_arrival arrival = next_arrival(ep);
+        hd_verbs_pool_post(ep->dev, ep->pool, arrival.index);
+    }
+    if (has_report(ep) && take_report(ep, false))
+        fail(ep, hd_last_error());
 }
 
 /* ---- sending ---- */
@@ -533,163 +552,6 @@ static int verbs_put(struct hd_ep *base, const struct hd_rma *rma)
     return access_memory(of(base), rma, false);
 }
 
-/* ---- waiting ---- */
-
-/* Whether progress() has something to do even if the queue is empty. */
-static inline bool known_pending(const struct verbs_ep *ep)
-{
-    return atomic_load_explicit(&ep->wc_ready, memory_order_acquire) ||
-           (over(ep) && !atomic_load_explicit(&ep->held, memory_order_relaxed));
-}
-
-static bool verbs_pending(struct hd_ep *base)
-{
-    struct verbs_ep *ep = of(base);
-    if (known_pending(ep))
-        return true;
-    if (!hd_trylock(&ep->cq_lock)) /* somebody else looks */
-        return false;
-    /* Acquired once more: completions may have been found and finished since, and finishing is not under this lock. */
-    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0)
-        poll_queue(ep);
-    bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
-    if (!found)
-        repost(ep);
-    hd_unlock(&ep->cq_lock);
-    return found;
-}
-
-/* verbs_pending() for a thread that has armed the queue and is about to sleep. It waits for the queue's lock: another
- * thread that holds it may have looked before the queue was armed, and will not look again. */
-static bool pending_once_armed(struct verbs_ep *ep)
-{
-    if (known_pending(ep))
-        return true;
-    seize_queue(ep);
-    if (atomic_load_explicit(&ep->wc_ready, memory_order_acquire) == 0)
-        poll_queue(ep);
-    bool found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
-    if (!found)
-        repost(ep);
-    hd_unlock(&ep->cq_lock);
-    return found;
-}
-
-/* Whoever does nothing but look keeps the queue's lock from one look to the next, unless somebody else wants it. */
-static bool verbs_look(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, unsigned times)
-{
-    struct verbs_ep *ep = of(base);
-    bool found = false, mine = false;
-    for (unsigned i = 0; i <= times; i++) {
-        bool wanted = atomic_load_explicit(&ep->cq_wanted, memory_order_relaxed) != 0;
-        if (mine && wanted)
-            hd_unlock(&ep->cq_lock);
-        mine = !wanted && (mine || hd_trylock(&ep->cq_lock));
-        found = known_pending(ep) || atomic_load_explicit(word, memory_order_relaxed) != seen;
-        if (found)
-            break;
-        if (!mine) {
-            hd_cpu_relax();
-            continue;
-        }
-        poll_queue(ep);
-        found = atomic_load_explicit(&ep->wc_ready, memory_order_relaxed) != 0;
-        if (found)
-            break;
-        repost(ep);
-    }
-    if (mine)
-        hd_unlock(&ep->cq_lock);
-    return found;
-}
-
-/* Whether memory is short: nothing that arrives will say when that is over. */
-static bool starved(struct verbs_ep *ep)
-{
-    return atomic_load_explicit(&ep->held, memory_order_relaxed) ||
-           atomic_load_explicit(&ep->pool->shortage, memory_order_relaxed);
-}
-
-/* What is taken must be acknowledged, or the queue cannot be destroyed. */
-void hd_verbs_take_cq_events(struct verbs_ep *ep, bool all)
-{
-    struct ibv_cq *cq;
-    void *context;
-    unsigned count = 0;
-    while (ep->dev->api->get_cq_event(ep->channel, &cq, &context) == 0) {
-        count++;
-        if (!all)
-            break;
-    }
-    if (count)
-        ep->dev->api->ack_cq_events(ep->cq, count);
-}
-
-static void verbs_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout)
-{
-    struct verbs_ep *ep = of(base);
-    struct pollfd fds[2] = {{.fd = ep->wake_fd, .events = POLLIN}, {.fd = ep->channel->fd, .events = POLLIN}};
-    if (starved(ep) && (timeout == HD_FOREVER || timeout > SHORTAGE_NAP))
-        timeout = SHORTAGE_NAP;
-    struct timespec ts = {.tv_sec = timeout / 1000000000, .tv_nsec = timeout % 1000000000};
-    if (ibv_req_notify_cq(ep->cq, 0) || pending_once_armed(ep) || atomic_load(word) != seen)
-        return;
-    if (ppoll(fds, 2, timeout == HD_FOREVER ? NULL : &ts, NULL) <= 0)
-        return;
-    uint64_t count;
-    if ((fds[0].revents & POLLIN) && read(ep->wake_fd, &count, sizeof(count)) < 0) {
-        /* nobody else reads it, but a wake too many does no harm */
-    }
-    if (fds[1].revents & POLLIN)
-        hd_verbs_take_cq_events(ep, false);
-}
-
-static void verbs_wake(struct hd_ep *base)
-{
-    uint64_t one = 1;
-    if (write(of(base)->wake_fd, &one, sizeof(one)) < 0) {
-        /* full: it is readable anyway */
-    }
-}
-
-/* The channel is in the endpoint's own epoll set, switched on while armed: so a communication thread that sleeps on
- * that is not woken for what a caller in wait() is about to take, and cannot take its event away. */
-static void listen_to_channel(struct verbs_ep *ep, bool on)
-{
-    struct epoll_event event = {.events = on ? EPOLLIN : 0};
-    epoll_ctl(ep->epoll_fd, EPOLL_CTL_MOD, ep->channel->fd, &event);
-    ep->armed = on;
-}
-
-static void verbs_disarm(struct hd_ep *base)
-{
-    struct verbs_ep *ep = of(base);
-    if (!ep->armed)
-        return;
-    listen_to_channel(ep, false);
-    hd_verbs_take_cq_events(ep, true);
-}
-
-static bool verbs_arm(struct hd_ep *base)
-{
-    struct verbs_ep *ep = of(base);
-    if (starved(ep))
-        return false;
-    hd_verbs_pool_take_back(ep->dev, &ep->lent); /* nobody polls: the next message may be long in coming */
-    hd_verbs_ring_narrow(ep);
-    if (!ep->armed)
-        listen_to_channel(ep, true);
-    if (ibv_req_notify_cq(ep->cq, 0) == 0 && !pending_once_armed(ep))
-        return true;
-    verbs_disarm(base);
-    return false;
-}
-
-static int verbs_event_fd(struct hd_ep *base)
-{
-    return of(base)->epoll_fd;
-}
-
 static uint32_t verbs_number(struct hd_ep *base)
 {
     return of(base)->qp ? of(base)->qp->qp_num : 0;
@@ -718,13 +580,13 @@ const struct hd_transport_ops hd_verbs_ops = {
     .get = verbs_get,
     .put = verbs_put,
     .progress = verbs_progress,
-    .pending = verbs_pending,
-    .look = verbs_look,
-    .wait = verbs_wait,
-    .wake = verbs_wake,
-    .arm = verbs_arm,
-    .disarm = verbs_disarm,
-    .event_fd = verbs_event_fd,
+    .pending = hd_verbs_pending,
+    .look = hd_verbs_look,
+    .wait = hd_verbs_wait,
+    .wake = hd_verbs_wake,
+    .arm = hd_verbs_arm,
+    .disarm = hd_verbs_disarm,
+    .source = hd_verbs_source,
     .number = verbs_number,
     .close = hd_verbs_ep_close,
     .retire = hd_verbs_retire,

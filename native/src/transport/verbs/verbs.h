@@ -5,20 +5,20 @@
 /*
  * The verbs transport: reliable connections over InfiniBand and RoCE.
  *
- *   verbs_load.c      libibverbs, loaded at run time
- *   verbs_device.c    device, port and GID; registration; what a peer must know; asynchronous events
- *   verbs_receive.c   the shared receive queue and its buffers
- *   verbs_ring.c      registered memory that frames are sent from
- *   verbs_connect.c   endpoints: set-up and end
- *   verbs_frame.h     what a frame looks like on the wire
- *   verbs.c           traffic and waiting
+ *   load.c      libibverbs, loaded at run time
+ *   device.c    device, port and GID; registration; what a peer must know; asynchronous events
+ *   receive.c   the shared receive queue and its buffers
+ *   ring.c      registered memory that frames are sent from
+ *   connect.c   endpoints: set-up and end
+ *   frame.h     what a frame looks like on the wire
+ *   cq.h, cq.c  completion queues, which links share
+ *   wait.c      waiting for one's completions
+ *   verbs.c     traffic
  *
- * An endpoint is a queue pair with a completion queue of its own. One completion queue for all would cost fewer
- * kernel objects, but completions would have to be handed over between links whose locks are not held, and a thread
- * that waits for one link could not sleep on it alone. It also confines a peer that overruns its credits: the queue
- * that overflows is that link's.
+ * An endpoint is a queue pair. Endpoints of one communication thread share a completion queue. Whoever polls that puts
+ * each completion into the inbox of its endpoint, under the queue's lock; the inbox is emptied under the link's lock.
  *
- * Locks: the link's; then the device's; then the arena's. ep->cq_lock is held for polls only.
+ * Locks: the link's; then the device's; then the completion queue's; then the arena's.
  */
 
 #include <infiniband/verbs.h>
@@ -49,6 +49,7 @@ struct verbs_api {
     int (*destroy_comp_channel)(struct ibv_comp_channel *channel);
     struct ibv_cq *(*create_cq)(struct ibv_context *context, int depth, void *arg, struct ibv_comp_channel *channel,
                                 int vector);
+    int (*resize_cq)(struct ibv_cq *cq, int depth);
     int (*destroy_cq)(struct ibv_cq *cq);
     int (*get_cq_event)(struct ibv_comp_channel *channel, struct ibv_cq **cq, void **arg);
     void (*ack_cq_events)(struct ibv_cq *cq, unsigned count);
@@ -102,15 +103,16 @@ struct verbs_device {
     unsigned now_as_of;       /* `changes` before that; under `lock` */
     _Atomic unsigned changes; /* events so far that may have changed GIDs or partitions */
     struct hd_list eps;
+    struct hd_list cqs;       /* struct verbs_cq; under `lock` as what follows */
     struct verbs_pool *pool;  /* for new endpoints */
     struct verbs_ring *rings; /* wide ones that nobody has; these three under `lock` */
     unsigned rings_kept;
     size_t rings_lent;
     atomic_bool told_of_rings;
-    _Atomic unsigned next_vector;
+    unsigned first_vector;         /* completion vector of the first communication thread */
     _Atomic uint32_t inline_below; /* so many bytes are more than a work request takes; 0: not known */
     pthread_t watcher;
-    int stop_fd, always_fd; /* always_fd can always be read */
+    int stop_fd;
     bool watched;
     atomic_bool told; /* that a slab could not be registered */
 };
@@ -252,6 +254,31 @@ struct verbs_held {
     unsigned char payload[];
 };
 
+/* A receive that ended. */
+struct verbs_arrival {
+    uint32_t index; /* of the pool's entry */
+    uint32_t length;
+    uint32_t word; /* what came aside, or if it failed the vendor's error */
+    bool has_word;
+    uint8_t status; /* enum ibv_wc_status */
+};
+
+/* What the completion queue had for an endpoint. Written under the queue's lock, read under the link's. Of sends the
+ * last report stands for all before it; of receives there are no more than the peer has credits for, or it is hostile:
+ * then `overrun` is set, and what does not fit goes back to the pool. */
+struct verbs_inbox {
+    struct verbs_arrival *arrivals;
+    uint32_t mask;
+    _Atomic uint32_t rx_put, rx_taken; /* ever */
+    _Atomic uint64_t tx_put, tx_taken; /* sends that are over: those with lower numbers */
+    _Atomic uint64_t tx_failed;        /* the first that failed; VERBS_NONE: none did */
+    enum ibv_wc_status tx_status;      /* of that one, set before */
+    uint32_t tx_vendor;
+    atomic_bool overrun;
+};
+
+#define VERBS_NONE UINT64_MAX
+
 /* What the ends tell each other; little endian. */
 struct verbs_address {
     uint8_t version, network, mtu, responder; /* responder: reads accepted at a time */
@@ -267,9 +294,17 @@ struct verbs_ep {
     struct verbs_pool *pool;
     struct hd_list node; /* dev->eps */
     struct hd_limits mine, peers;
-    struct ibv_comp_channel *channel;
-    struct ibv_cq *cq;
+    struct verbs_cq *cq;
     struct ibv_qp *qp;
+    uint32_t number;             /* the queue pair's, also when that is gone */
+    struct verbs_ep *same_place; /* in the table of the completion queue, as all that follows under its lock */
+    bool listed;
+    bool asleep;            /* a thread is in wait() */
+    bool told;              /* and was woken */
+    struct hd_list sleeper; /* verbs_cq.sleepers, if asleep */
+    atomic_bool promoted;   /* that thread was woken to watch the channel */
+    atomic_bool armed;      /* the communication thread is to be rung; read without the lock */
+    struct verbs_inbox inbox;
     struct verbs_port port; /* as of the set-up: others look at the port meanwhile */
     uint32_t psn;
     uint8_t responder;
@@ -299,14 +334,6 @@ struct verbs_ep {
     uint32_t inline_max;
     size_t zcopy_min; /* least payload that is sent from its own buffer */
 
-    /* completions that were taken from the queue */
-    struct hd_lock cq_lock;
-    _Atomic unsigned cq_wanted; /* threads that wait for cq_lock: who keeps it while looking lets them have it */
-    struct ibv_wc wcs[VERBS_BATCH];
-    unsigned wc_next;
-    atomic_bool wc_full; /* the last poll found as much as it could take */
-    _Atomic unsigned wc_ready;
-
     _Atomic uint32_t repost; /* 1 + entry of the pool that the last arrival used, to be posted when there is time */
 
     hd_buf *lent; /* what the program has, or had, of the receive buffers: hd_verbs_pool_lend() */
@@ -319,8 +346,7 @@ struct verbs_ep {
     _Atomic int event; /* 1 + enum ibv_event_type of an event that ends the endpoint */
     atomic_bool last_wqe;
 
-    int epoll_fd, wake_fd;
-    bool armed;
+    int wake_fd;
 };
 
 size_t hd_verbs_cost(struct hd_device *device, const struct hd_limits *mine, const struct hd_limits *peers);
@@ -340,6 +366,17 @@ int hd_verbs_post_bye(struct verbs_ep *ep);
 void hd_verbs_repost(struct verbs_ep *ep);
 /* Takes completions without telling anyone. */
 void hd_verbs_discard(struct verbs_ep *ep);
-void hd_verbs_take_cq_events(struct verbs_ep *ep, bool all);
+
+/* ---- wait.c ---- */
+
+bool hd_verbs_pending(struct hd_ep *ep);
+bool hd_verbs_look(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times);
+void hd_verbs_wait(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
+void hd_verbs_wake(struct hd_ep *ep);
+bool hd_verbs_arm(struct hd_ep *ep);
+void hd_verbs_disarm(struct hd_ep *ep);
+struct hd_source *hd_verbs_source(struct hd_ep *ep);
+/* Makes whoever serves or polls the endpoint look at it. */
+void hd_verbs_rouse(struct verbs_ep *ep);
 
 #endif
