@@ -227,6 +227,31 @@ static void one_wake_up_serves_all_links(void **state)
     many_close();
 }
 
+/* The communication thread waits for a lock all the time: so it is the caller that takes what comes for any link. */
+static void a_caller_that_waits_for_events_polls_for_all_links(void **state)
+{
+    (void)state;
+    enum { LAST = LINKS - 1 }; /* not of the few that are looked at one by one */
+    many_open((const char *const[]){"poll.spin=1s", "poll.spinners=4", NULL});
+    for (unsigned i = 0; i < LINKS; i++)
+        stream_open(i, m.pair.queue);
+    for (unsigned i = 0; i < LINKS; i++)
+        await_armed(m.server[i]);
+    hd_lock(&m.server[LAST]->lock);
+    assert_ok(hd_send(m.from[LAST], "x", 1, PATIENCE));
+    while (atomic_load(&m.server[LAST]->lock.state) != HD_LOCK_WANTED)
+        usleep(200);
+    for (unsigned i = 0; i < LAST; i++) {
+        assert_ok(hd_send(m.from[i], "x", 1, PATIENCE));
+        assert_int_equal(next_event(m.pair.queue, HD_EVENT_READABLE).user, i);
+    }
+    hd_unlock(&m.server[LAST]->lock);
+    assert_int_equal(next_event(m.pair.queue, HD_EVENT_READABLE).user, LAST);
+    for (unsigned i = 0; i < LINKS; i++)
+        link_close(i);
+    many_close();
+}
+
 /* ---- callers, sleepers and the communication thread on one queue ---- */
 
 struct caller {
@@ -364,6 +389,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_idle_link_costs_three_descriptors_and_64_kb),
         cmocka_unit_test(communication_threads_have_queues_of_their_own),
         cmocka_unit_test(one_wake_up_serves_all_links),
+        cmocka_unit_test(a_caller_that_waits_for_events_polls_for_all_links),
         cmocka_unit_test(callers_sleep),
         cmocka_unit_test(callers_spin),
         cmocka_unit_test(callers_of_several_communication_threads),

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-/* Waiting for events: the thread drives a few links while it spins, and then sleeps. */
+/* Waiting for events: the thread drives links while it spins, and then sleeps. */
 
-#include "progress/comm.h"
+#include "progress/help.h"
 #include "core/queue.h"
 
 #define SPIN_LINKS 4
@@ -73,7 +73,25 @@ static void queue_poll_links(struct hd_queue *queue, struct hd_link **links, uns
     }
 }
 
-/* Polls a few links on behalf of a thread that waits for events since `start`, until `queue->filled`, an interruption
+/* If links are many: what they share. @return whether there is such a thing */
+static bool queue_poll_sources(struct hd_queue *queue, int64_t end)
+{
+    struct hd_help help;
+    if (!hd_help_begin(&help, queue->engine))
+        return false;
+    bool filled = false;
+    for (unsigned i = 1; !filled && !atomic_load(&queue->woken) && !atomic_load(&queue->engine->closing); i++) {
+        hd_help_poll(&help);
+        filled = atomic_load_explicit(&queue->filled, memory_order_relaxed);
+        hd_cpu_relax();
+        if (i % 32 == 0 && hd_now() >= end)
+            break;
+    }
+    hd_help_end(&help, !filled);
+    return true;
+}
+
+/* Polls links on behalf of a thread that waits for events since `start`, until `queue->filled`, an interruption
  * or the end of the spin time. @return whether it did and nothing came: the caller says when something did */
 static bool queue_poll_for_queue(struct hd_queue *queue, int64_t start, int64_t deadline)
 {
@@ -82,9 +100,10 @@ static bool queue_poll_for_queue(struct hd_queue *queue, int64_t start, int64_t 
     int64_t time = hd_spin_begin(engine, &queue->spin);
     bool spins = time > 0, missed = false;
     unsigned count = queue_claim(engine, links, spins);
-    if (spins && count) {
-        int64_t end = start + time;
-        queue_poll_links(queue, links, count, deadline != HD_FOREVER && deadline < end ? deadline : end, deadline);
+    int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
+    if (spins && count)
+        queue_poll_links(queue, links, count, end, deadline);
+    if (spins && (count || queue_poll_sources(queue, end))) {
         bool came = atomic_load_explicit(&queue->filled, memory_order_relaxed);
         missed = !came && !atomic_load(&queue->woken);
         if (came)
