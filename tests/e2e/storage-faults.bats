@@ -111,10 +111,54 @@ writes_fail_and_the_rest_goes_on() {
     writes_fail_and_the_rest_goes_on broken
 }
 
-@test "a shared path that hangs holds up neither heartbeats nor local reads" {
+# silent: no DataNode has heard of the shared path for fifteen seconds.
+silent() {
+    [ "$(there howdah storage status --json | field 'len(s) == 3 and all(n["sharedPathSilence"] > 15000 for n in s)')" = True ]
+}
+
+# on_time: the NameNode has heard of each DataNode a moment ago, that is, two intervals of heartbeats at most.
+on_time() {
+    [ "$(metric "$BATS_FILE_TMPDIR/c" namenode NameNodeInfo LiveNodes |
+        field 'len(s) == 3 and all(n["lastContact"] <= 6 for n in s.values())')" = True ]
+}
+
+# said WORDS: how many lines the DataNodes' logs have with them.
+said() { cat "$BATS_FILE_TMPDIR"/c/logs/datanode-?.log | grep -c -- "$1" || true; }
+
+said_so_often() { [ "$(said "$1")" -eq "$2" ]; }
+
+# no_file FOLDER BLOCK: nothing of the block is there.
+no_file() { [ -z "$(find "$1" -name "$2*" 2>/dev/null)" ]; }
+
+@test "a shared path that hangs holds up neither heartbeats, deletions nor local reads, and each DataNode says so once" {
     start_it
+    there hdfs dfs -put "$BATS_FILE_TMPDIR/file" /gone
+    local block hangs back ram
+    ram=/dev/shm/$(basename -- "$SHARED"/howdah-*) # other clusters have blocks of the same names
+    block=$(there howdah blocks --json /gone | field 's[0]["block"]')
+    hangs=$(said 'has not answered for .* and until it does') back=$(said 'answers again')
     faults '* hang'
+    wait_until 120 silent
+    on_time
+    # Reports and deletions take the lock of the DataNode's replicas: nobody waits for the path with it.
+    there hdfs dfs -rm -skipTrash /gone
+    wait_until 60 no_file "$ram" "$block"
     writes_fail_and_the_rest_goes_on hanging
+    [ "$(said 'has not answered for .* and until it does')" -eq "$((hangs + 3))" ]
+    wait_until 60 said_so_often 'answers again' "$((back + 3))"
+    wait_until 120 no_file "$BATS_FILE_TMPDIR/source" "$block"
+}
+
+@test "a shared path that is stale is said once by each DataNode, and all goes on when it is there again" {
+    start_it
+    local stale back
+    stale=$(said 'cannot be read, and is tried again') back=$(said 'can be read again')
+    faults '* ESTALE'
+    wait_until 120 silent
+    on_time
+    writes_fail_and_the_rest_goes_on stale
+    [ "$(said 'cannot be read, and is tried again')" -eq "$((stale + 3))" ]
+    wait_until 60 said_so_often 'can be read again' "$((back + 3))"
 }
 
 @test "a shared path that is slow slows writers and nothing else" {

@@ -11,6 +11,7 @@ import java.util.HashMap;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicBoolean;
 import org.apache.hadoop.util.Time;
 
 /**
@@ -32,6 +33,7 @@ final class Keepers {
   /** When the round that is under way began; 0: there is none. */
   private volatile long began;
   private volatile int owners;
+  private final AtomicBoolean isSilenceSaid = new AtomicBoolean();
   private boolean isFailing;
   private boolean isAsked;
 
@@ -103,6 +105,9 @@ final class Keepers {
       try {
         Thread.sleep(settings.interval());
         round();
+        if (isFailing) {
+          TierDataset.LOG.info("{} can be read again", settings.path());
+        }
         isFailing = false;
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
@@ -239,6 +244,18 @@ final class Keepers {
   boolean isStuck() {
     long since = began;
     return since != 0 && Time.monotonicNow() - since > settings.timeout();
+  }
+
+  /** Says once that the shared path does not answer, and that it does again. By threads that do not use it. */
+  void watch() {
+    boolean isStuck = isStuck();
+    if (isStuck && isSilenceSaid.compareAndSet(false, true)) {
+      TierDataset.LOG.warn("{} has not answered for {} ms, and until it does this DataNode neither copies blocks there "
+          + "nor serves what others have there: see whether the file system is there on this node", settings.path(),
+          silence());
+    } else if (!isStuck && isSilenceSaid.compareAndSet(true, false)) {
+      TierDataset.LOG.info("{} answers again", settings.path());
+    }
   }
 
   /** Milliseconds since the shared path answered last. */

@@ -516,8 +516,10 @@ final class SharedDataset extends TierDataset {
 
   // Reporting.
 
+  /** For each heartbeat: whoever sends them goes on while the shared path hangs, so this is where that is said. */
   @Override
   public StorageReport[] getStorageReports(String pool) throws IOException {
+    keepers.watch();
     List<StorageReport> reports = new ArrayList<>(Arrays.asList(super.getStorageReports(pool)));
     reports.add(own.report());
     reports.add(kept.report());
