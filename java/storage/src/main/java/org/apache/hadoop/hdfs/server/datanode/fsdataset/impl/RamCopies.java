@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import io.howdah.storage.BlockSums;
 import java.io.File;
 import java.io.FileInputStream;
 import java.io.FileOutputStream;
@@ -112,6 +113,17 @@ final class RamCopies {
       drop(block); // whoever removed the file: the replica is read instead
       return null;
     }
+  }
+
+  /**
+   * Whether the copy of a block has other bytes than its replica's checksums say. Reads all of it. Of a replica whose
+   * checksums are on the shared path, which may not answer, any copy counts as damaged.
+   */
+  boolean isDamaged(ExtendedBlockId block) throws IOException {
+    Copy copy = copies.get(block);
+    return copy != null && copy.isOf(dataset.volumeMap.get(block.getBlockPoolId(), block.getBlockId()))
+        && !(((TierVolume) copy.of.getVolume()).ownsFiles()
+            && BlockSums.areRight(copy.file.toPath(), copy.of.getMetaFile().toPath(), copy.length));
   }
 
   /** Whether there is a copy of a block. */

@@ -9,9 +9,9 @@ import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 
 /**
- * Makes replicas in RAM whose checksums are wrong anew from their shadows, in the mode HHH-M: when upstream's scanner
- * meets the damage, and when the NameNode, which readers tell of it, has no other replica of the block to read. It has a
- * block that has others copied from these by itself. Thread-safe.
+ * Makes replicas in RAM whose checksums are wrong anew from their shadows, in the mode HHH-M, and drops copies in RAM
+ * that are damaged: when upstream's scanner meets the damage, and when the NameNode, which readers tell of it, has no
+ * other replica of the block to read. It has a block that has others copied from these by itself. Thread-safe.
  */
 final class Repairs {
   private static final long ASK_MS = 30_000;
@@ -23,6 +23,10 @@ final class Repairs {
   private long wait = ASK_MS;
   private long next;
 
+  private interface Repair {
+    boolean of(ExtendedBlockId block, ReplicaInfo replica) throws IOException;
+  }
+
   Repairs(TierDataset dataset) {
     this.dataset = dataset;
   }
@@ -32,36 +36,62 @@ final class Repairs {
    *
    * @return whether that was done
    */
+  boolean makeAnew(ExtendedBlockId block) {
+    return repair(block, this::isMadeAnew);
+  }
+
+  /** Likewise; but if what readers have met is a damaged copy in RAM, that is dropped. */
   boolean repair(ExtendedBlockId block) {
+    return repair(block, (id, replica) -> isCopyDropped(id) || isMadeAnew(id, replica));
+  }
+
+  private boolean repair(ExtendedBlockId block, Repair repair) {
     String pool = block.getBlockPoolId();
     ReplicaInfo replica = dataset.volumeMap.get(pool, block.getBlockId());
     if (!(replica instanceof FinalizedReplica) || !dataset.begin(block)) {
       return false;
     }
-    ReplicaCopy shadow = dataset.shadows().of(pool, replica);
     try {
-      if (shadow == null || !shadow.isReplicaDamaged() || !shadow.isSound() || !shadow.restore()) {
+      if (!repair.of(block, replica)) {
         return false;
       }
     } catch (IOException e) {
       dataset.counts().failures.increment();
-      TierDataset.LOG.warn("{} in {} is damaged, and cannot be made anew from its copy in {}",
-          replica.getBlockName(), replica.getVolume(), shadow.volume(), e);
+      TierDataset.LOG.warn("{} in {} is damaged in RAM, and that cannot be mended", replica.getBlockName(),
+          replica.getVolume(), e);
       return false;
     } finally {
       dataset.end(block);
     }
     dataset.counts().failures.increment();
+    DamageReports.madeAnew(dataset.datanode, new ExtendedBlock(pool, replica), replica.getVolume().getStorageID());
+    return true;
+  }
+
+  private boolean isMadeAnew(ExtendedBlockId block, ReplicaInfo replica) throws IOException {
+    ReplicaCopy shadow = dataset.shadows().of(block.getBlockPoolId(), replica);
+    if (shadow == null || !shadow.isReplicaDamaged() || !shadow.isSound() || !shadow.restore()) {
+      return false;
+    }
     TierDataset.LOG.warn("{} in {} was damaged, and was made anew from its copy in {}", replica.getBlockName(),
         replica.getVolume(), shadow.volume());
     dataset.repaired(block, replica, shadow);
-    DamageReports.madeAnew(dataset.datanode, new ExtendedBlock(pool, replica), replica.getVolume().getStorageID());
+    return true;
+  }
+
+  private boolean isCopyDropped(ExtendedBlockId block) throws IOException {
+    if (!dataset.copies().isDamaged(block)) {
+      return false;
+    }
+    dataset.copies().drop(block);
+    TierDataset.LOG.warn("the copy in RAM of blk_{} was damaged, and was dropped: the replica is read in its place",
+        block.getBlockId());
     return true;
   }
 
   /** Asks the NameNodes now and then. Used by one thread. */
   void round(long now) {
-    if (now < next || dataset.shadows().isEmpty()) {
+    if (now < next || dataset.shadows().isEmpty() && dataset.copies().size() == 0) {
       return;
     }
     boolean isOfUse = true;

@@ -70,7 +70,6 @@ final class Shadows {
       try {
         Thread.sleep(interval);
         round();
-        dataset.repairs().round(Time.monotonicNow());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;

@@ -505,7 +505,7 @@ class TierDataset extends FsDatasetImpl {
   @Override
   public boolean contains(ExtendedBlock block) {
     boolean isScan = Thread.currentThread() instanceof VolumeScanner;
-    return super.contains(block) && !(isScan && repairs.repair(key(block)));
+    return super.contains(block) && !(isScan && repairs.makeAnew(key(block)));
   }
 
   @Override

@@ -80,6 +80,7 @@ final class TierMover {
       try {
         Thread.sleep(settings.moverInterval());
         round();
+        dataset.repairs().round(Time.monotonicNow());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
         return;

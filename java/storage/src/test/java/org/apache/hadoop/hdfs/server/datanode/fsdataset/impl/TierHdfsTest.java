@@ -242,6 +242,27 @@ class TierHdfsTest {
   }
 
   @Test
+  void aDamagedCopyInRamIsDroppedWhenAReaderHasMetIt(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/hot", MB, 1);
+    hdfs.await(path, SSD);
+    TierDataset dataset = hdfs.holder(path, SSD);
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(dataset, path);
+    TierVolume ram = dataset.volumes(RAM_DISK).get(0);
+    assertThat(dataset.copyToRam(hdfs.pool(), replica, ram, null)).isTrue();
+    TierCluster.damage(new File(ram.getTmpDir(hdfs.pool()), replica.getBlockName() + ".copy"));
+    assertThatThrownBy(() -> hdfs.read(path)).isInstanceOf(IOException.class);
+    TierCluster.awaitThat(() -> hdfs.blocks(path).get(0).isCorrupt(), () -> hdfs.blocks(path));
+    assertThat(dataset.repairs().ask(hdfs.pool())).isTrue();
+    assertThat(dataset.copies().size()).isZero();
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return !hdfs.blocks(path).get(0).isCorrupt();
+    }, () -> hdfs.blocks(path));
+    hdfs.await(path, SSD);
+    hdfs.assertHolds(path, MB);
+  }
+
+  @Test
   void copiesMakeRoomForBlocksAndNoneIsMadeAboveTheLowMark(TierCluster hdfs) throws Exception {
     hdfs.setCapacity(RAM_DISK, 5 * MB - MB / 5); // 3.36 MB to fill, 2.88 MB low
     TierDataset dataset = hdfs.dataset(0);
