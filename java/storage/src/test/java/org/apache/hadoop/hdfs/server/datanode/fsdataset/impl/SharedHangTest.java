@@ -18,6 +18,7 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
 import org.junit.jupiter.api.Test;
@@ -57,6 +58,10 @@ class SharedHangTest extends SharedHdfs {
     ReplicaInfo replica = hdfs.replica(owner, path);
     ExtendedBlock block = new ExtendedBlock(hdfs.pool(), replica);
     ExtendedBlockId id = new ExtendedBlockId(replica.getBlockId(), hdfs.pool());
+    Path meta = replica.getMetaFile().toPath();
+    Path asideMeta = hang(meta);
+    assertThat(((FinalizedReplica) replica).getLastChecksumAndDataLen()).as("asked for with the lock").isNull();
+    answer(meta, asideMeta);
     Path file = replica.getBlockFile().toPath();
     Path aside = hang(file);
     // What the thread that sends heartbeats asks for: the file is not looked at, which has no bytes now.
