@@ -214,6 +214,7 @@ requeued() {
     requeued LUSTRE_PATH="$ROOM/lustre" -- --mode hhh-l --all-work -D dfs.rdma.lustre.path.local=true
     nothing_left
     [ -z "$(find "$ROOM/lustre" -maxdepth 1 -name '*-shared')" ]
+    rm -r "$ROOM"/lustre/howdah-job-* # logs, those of the run that was lost too
 }
 
 @test "Slurm: a node whose disk is too small is named with the cause and the remedy while the job waits" {
