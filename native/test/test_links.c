@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "link/link.h"
+#include "progress/comm.h"
 #include "support.h"
 
 #define STREAMS_PER_LINK 4
@@ -237,7 +238,8 @@ static void start(struct server *s)
     s->links = calloc(s->count, sizeof(*s->links));
     s->streams = calloc((size_t)s->count * STREAMS_PER_LINK, sizeof(hd_stream *));
     s->engine = test_engine((const char *const[]){"memory.limit=32m", "memory.slab.size=1m", "links.max=1000000",
-                                                  "links.memory=1024g", "link.idle.timeout=0", "poll.spin=0", NULL});
+                                                  "links.memory=1024g", "link.idle.timeout=0", "poll.spin=0",
+                                                  "communication.threads=1", NULL});
     assert_ok(hd_queue_create(s->engine, &s->queue));
     assert_ok(hd_engine_listen(s->engine, "test", s->queue, 0));
 }
@@ -269,6 +271,43 @@ static void accept_streams(struct server *s)
         s->streams[i] = next_event(s->queue, HD_EVENT_STREAM).stream;
     done(s, 'o');
     assert_int_equal(counter(s->engine, "streams.now"), s->count * STREAMS_PER_LINK);
+}
+
+/* ---- what the links that are idle do not cost ---- */
+
+/* Until the communication thread serves all links, and looks at each once a second. */
+static void await_rest(struct server *s)
+{
+    for (unsigned i = 0; i < s->count;) {
+        hd_link_lock(s->links[i]);
+        bool rests = s->links[i]->comm.armed && !s->links[i]->comm.hurried;
+        hd_link_unlock(s->links[i]);
+        if (rests)
+            i++;
+        else
+            usleep(1000);
+    }
+}
+
+#define ROUNDS 200
+
+/* A thread waits for messages on one link again and again, so the communication thread looks at that one every
+ * poll.handover. It looks at the others once a second, not as often. */
+static void keep_one_busy(struct server *s)
+{
+    struct hd_comm *comm = &s->engine->comms[0];
+    hd_buf *msg;
+    await_rest(s);
+    uint64_t rounds = atomic_load(&comm->rounds), looks = atomic_load(&comm->links_looked_at);
+    int64_t begin = hd_now();
+    while (atomic_load(&comm->rounds) - rounds < ROUNDS && hd_now() - begin < PATIENCE)
+        assert_int_equal(hd_recv(s->streams[0], &msg, MILLI / 10), -ETIMEDOUT);
+    rounds = atomic_load(&comm->rounds) - rounds;
+    looks = atomic_load(&comm->links_looked_at) - looks;
+    uint64_t seconds = (uint64_t)((hd_now() - begin) / SECOND) + 2;
+    printf("busy: count=%u rounds=%llu looks=%llu\n", s->count, (unsigned long long)rounds, (unsigned long long)looks);
+    assert_true(rounds >= ROUNDS);
+    assert_in_range(looks, rounds / 2, 2 * rounds + s->count * seconds * 8 / 7);
 }
 
 /* Takes what is there of one stream. @return how many messages. */
@@ -356,6 +395,7 @@ static void many_peers(void **state)
     accept_streams(&s);
     struct cost streams = measure();
     tell("stream", s.count * STREAMS_PER_LINK, &later, &streams);
+    keep_one_busy(&s);
     receive_all(&s);
     struct cost used = measure();
     tell("used link", s.count, &empty, &used);

@@ -348,7 +348,9 @@ static bool is_watched_after_a_caller_left(const char *const *options)
     hd_buf *msg;
     pair_open(&pair, options);
     pair_stream(&pair, NULL, &client, &server);
+    hd_link_lock(pair.server);
     hd_link_hurry(pair.server); /* it looks now */
+    hd_link_unlock(pair.server);
     usleep(30000);
     assert_true(armed_becomes(pair.server, true, PATIENCE));
     assert_ok(hd_send(client, "x", 1, PATIENCE));

@@ -11,6 +11,7 @@ static _Thread_local struct hd_kick *own; /* on a communication thread */
 int hd_kick_open(struct hd_kick *kick)
 {
     hd_list_init(&kick->rung);
+    hd_list_init(&kick->hurried);
     kick->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     return kick->fd < 0 ? hd_error(-errno, "no descriptor to wake a thread with: %s", strerror(errno)) : 0;
 }
@@ -46,12 +47,28 @@ void hd_kick_call(struct hd_kick *kick)
         kick_wake(kick);
 }
 
-void hd_kick_soon(struct hd_kick *kick)
+void hd_kick_soon(struct hd_kick *kick, struct hd_list *node)
 {
-    if (kick == own && own)
+    if (!kick)
+        return;
+    hd_lock(&kick->lock);
+    if (hd_list_empty(node))
+        hd_list_add_tail(&kick->hurried, node);
+    hd_unlock(&kick->lock);
+    if (kick == own)
         own->soon = true; /* a kick would have it look again at once, and again find nothing */
-    else if (kick && !atomic_exchange(&kick->quick, true))
+    else if (!atomic_exchange(&kick->quick, true))
         hd_kick_now(kick);
+}
+
+struct hd_list *hd_kick_next_hurried(struct hd_kick *kick)
+{
+    hd_lock(&kick->lock);
+    struct hd_list *node = hd_list_empty(&kick->hurried) ? NULL : kick->hurried.next;
+    if (node)
+        hd_list_remove(node);
+    hd_unlock(&kick->lock);
+    return node;
 }
 
 void hd_kick_ring(struct hd_kick *kick, struct hd_list *node)
@@ -91,12 +108,13 @@ struct hd_list *hd_kick_next(struct hd_kick *kick, void (*hold)(struct hd_list *
     return node;
 }
 
-void hd_kick_forget(struct hd_kick *kick, struct hd_list *node)
+void hd_kick_forget(struct hd_kick *kick, struct hd_list *rung, struct hd_list *hurried)
 {
     hd_lock(&kick->lock);
-    if (!hd_list_empty(node)) {
-        hd_list_remove(node);
+    if (!hd_list_empty(rung)) {
+        hd_list_remove(rung);
         atomic_fetch_sub(&kick->rung_count, 1);
     }
+    hd_list_remove(hurried);
     hd_unlock(&kick->lock);
 }

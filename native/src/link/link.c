@@ -34,7 +34,7 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
         &link->rndv.todo,       &link->rndv.free_ops,          &link->rndv.tx_frags,      &link->rndv.memory_wait,
         &link->fetch.tx_ours,   &link->fetch.served,           &link->fetch.tx_replies,   &link->comm.node,
         &link->poll.sleeping,   &link->streams.memory_senders, &link->comm.busy_node,     &link->admission.node,
-        &link->fetch.tx_pieces, &link->comm.rung_node};
+        &link->fetch.tx_pieces, &link->comm.rung_node,         &link->comm.hurried_node};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->streams.bucket_count = 16;

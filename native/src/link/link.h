@@ -128,10 +128,13 @@ struct hd_link_fetch {
 struct hd_link_comm {
     struct hd_kick *_Atomic kick; /* NULL before the thread has it */
     unsigned thread;              /* its number */
-    struct hd_list node;
-    struct hd_list busy_node; /* hd_comm.busy: the thread's own */
-    struct hd_list rung_node; /* hd_kick.rung */
-    int64_t linger_until;     /* the thread polls until then */
+    struct hd_list node;          /* hd_comm.soon or one of hd_comm.later: the thread's own, as `watched` */
+    bool watched;                 /* its descriptors are in the thread's set */
+    struct hd_list busy_node;     /* hd_comm.busy: the thread's own */
+    struct hd_list rung_node;     /* hd_kick.rung */
+    struct hd_list hurried_node;  /* hd_kick.hurried */
+    bool hurried;                 /* the thread looks at it within poll.handover, or is asked to */
+    int64_t linger_until;         /* the thread polls until then */
     bool lingers;
     bool handed; /* by a caller that goes to sleep: to be served at the next look */
     bool armed;
@@ -327,7 +330,10 @@ void hd_link_disarm(struct hd_link *link);
 /* Asks the communication thread to look at the link soon. */
 static inline void hd_link_hurry(struct hd_link *link)
 {
-    hd_kick_soon(link->comm.kick);
+    if (link->comm.hurried)
+        return;
+    link->comm.hurried = true;
+    hd_kick_soon(link->comm.kick, &link->comm.hurried_node);
 }
 /* Sink. */
 void hd_link_ring(void *arg);

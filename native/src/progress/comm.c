@@ -5,6 +5,10 @@
  * polls them, and buries them. A thread sleeps in epoll_wait() and is woken by guards, by transports' event
  * descriptors, and by its kick.
  *
+ * A link is in one of two lists. Links that need attention are in `soon` and looked at every poll.handover: callers
+ * poll them, memory or room is short, or they end. hd_link_hurry() moves a link there. All others are in `later` and
+ * looked at once a second, together with those of the same eighth of it.
+ *
  * A program thread that polls a link disarms its event descriptor, so that the peer need not ring; the communication
  * thread is told once, and then looks every poll.handover whether the link was left alone and must be armed again. The
  * communication thread stops ticking a link whose poller sleeps longer than poll.handover; the poller kicks it on exit.
@@ -24,6 +28,7 @@
 #include "progress/comm.h"
 
 #define IDLE_LOOK  ((int64_t)1000000000)
+#define IDLE_SLOT  (IDLE_LOOK / 8) /* less than HD_COMM_SLOTS of them are planned ahead */
 #define GUARD_TAG  1ULL
 #define SOURCE_TAG 2ULL
 #define TAGS       (GUARD_TAG | SOURCE_TAG)
@@ -55,10 +60,9 @@ void hd_comm_adopt(struct hd_link *link)
     struct hd_comm *comm = &engine->comms[link->comm.thread];
     hd_lock(&link->lock);
     link->comm.kick = &comm->kick;
+    link->comm.hurried = true;
     hd_unlock(&link->lock);
-    pthread_mutex_lock(&comm->lock);
-    hd_list_add_tail(&comm->fresh, &link->comm.node);
-    pthread_mutex_unlock(&comm->lock);
+    hd_kick_soon(&comm->kick, &link->comm.hurried_node);
     hd_kick_now(&comm->kick);
 }
 
@@ -138,19 +142,26 @@ static int64_t comm_sources_due(const struct hd_comm *comm)
     return due;
 }
 
-static void comm_adopt_fresh(struct hd_comm *comm)
+static void comm_watch_link(struct hd_comm *comm, struct hd_link *link)
 {
+    link->comm.watched = true;
+    comm_watch(comm, link->guard.fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
+    comm_watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
     pthread_mutex_lock(&comm->lock);
-    while (!hd_list_empty(&comm->fresh)) {
-        struct hd_link *link = hd_container(comm->fresh.next, struct hd_link, comm.node);
-        hd_list_remove(&link->comm.node);
-        hd_list_add_tail(&comm->links, &link->comm.node);
-        comm_watch(comm, link->guard.fd, (uint64_t)(uintptr_t)link | GUARD_TAG, EPOLLIN | EPOLLRDHUP);
-        comm_watch(comm, link->ep->ops->event_fd(link->ep), (uint64_t)(uintptr_t)link, EPOLLIN);
-        comm_watch_source(comm, link->ep->ops->source(link->ep));
-        atomic_store(&comm->kick.quick, true); /* arms it */
-    }
+    comm_watch_source(comm, link->ep->ops->source(link->ep));
     pthread_mutex_unlock(&comm->lock);
+}
+
+/* Moves hurried links to those that are looked at soon. Links that are new are among them. */
+static void comm_take_hurried(struct hd_comm *comm)
+{
+    for (struct hd_list *node; (node = hd_kick_next_hurried(&comm->kick));) {
+        struct hd_link *link = hd_container(node, struct hd_link, comm.hurried_node);
+        if (!link->comm.watched)
+            comm_watch_link(comm, link);
+        hd_list_remove(&link->comm.node);
+        hd_list_add_tail(&comm->soon, &link->comm.node);
+    }
 }
 
 static struct hd_comm *comm_of(const struct hd_link *link)
@@ -402,7 +413,7 @@ static void comm_look_for_overlooked(struct hd_link *link, int64_t now)
         link->comm.overlooked_sequence = link->flow.rx_sequence;
         return;
     }
-    if (now - link->comm.overlooked_since < IDLE_LOOK)
+    if (now - link->comm.overlooked_since < IDLE_LOOK - IDLE_SLOT)
         return;
     comm_say_overlooked(link, (now - link->comm.overlooked_since) / 1000000);
     link->comm.overlooked_since = 0;
@@ -438,17 +449,19 @@ static int64_t comm_tick(struct hd_comm *comm, struct hd_link *link, int64_t now
         bool soon = (!link->comm.armed && !link->poll.unattended) || hd_link_has_work(link);
         next = soon ? handover : idle < IDLE_LOOK ? idle : IDLE_LOOK;
     }
-    bool down = link->doomed && next >= 0;
+    if (link->doomed && next > handover)
+        next = handover;
+    link->comm.hurried = next <= handover; /* one that is gone is hurried no more */
     hd_link_publish(link);
     hd_link_leave(link);
-    return down && next > handover ? handover : next;
+    return next;
 }
 
 static void comm_bury(struct hd_comm *comm, struct hd_link *link)
 {
     struct hd_engine *engine = link->engine;
     comm_unwatch(comm, link->guard.fd);
-    hd_kick_forget(&comm->kick, &link->comm.rung_node);
+    hd_kick_forget(&comm->kick, &link->comm.rung_node, &link->comm.hurried_node);
     hd_list_remove(&link->comm.node);
     hd_list_remove(&link->comm.busy_node);
     pthread_mutex_lock(&engine->lock);
@@ -463,37 +476,90 @@ static void comm_bury(struct hd_comm *comm, struct hd_link *link)
     hd_link_put(link); /* this thread's */
 }
 
+/* The slot of the next look. Closing an idle link may come late by a slot. A regular look goes to the nearest slot: one
+ * that comes a bit late does not move those after it. */
+static int64_t comm_slot_of(int64_t now, int64_t next)
+{
+    return next < IDLE_LOOK ? (now + next + IDLE_SLOT - 1) / IDLE_SLOT : (now + IDLE_LOOK + IDLE_SLOT / 2) / IDLE_SLOT;
+}
+
+/* @return whether the link is buried. */
+static bool comm_look_at(struct hd_comm *comm, struct hd_link *link, int64_t now)
+{
+    int64_t next = comm_tick(comm, link, now);
+    if (next < 0) {
+        comm_bury(comm, link);
+        return true;
+    }
+    hd_list_remove(&link->comm.node);
+    if (next <= comm->engine->conf.poll_handover)
+        hd_list_add_tail(&comm->soon, &link->comm.node);
+    else
+        hd_list_add_tail(&comm->later[comm_slot_of(now, next) % HD_COMM_SLOTS], &link->comm.node);
+    return false;
+}
+
+/* Moves links whose look is due to those that are looked at soon. */
+static void comm_take_due(struct hd_comm *comm, int64_t now)
+{
+    int64_t last = now / IDLE_SLOT;
+    if (comm->slot <= last - HD_COMM_SLOTS)
+        comm->slot = last - HD_COMM_SLOTS + 1;
+    for (; comm->slot <= last; comm->slot++)
+        for (struct hd_list *slot = &comm->later[comm->slot % HD_COMM_SLOTS], *node; !hd_list_empty(slot);) {
+            node = slot->next;
+            hd_list_remove(node);
+            hd_list_add_tail(&comm->soon, node);
+        }
+}
+
+/* When the first of the others is due. */
+static int64_t comm_later_due(const struct hd_comm *comm)
+{
+    for (int64_t slot = comm->slot; slot < comm->slot + HD_COMM_SLOTS; slot++)
+        if (!hd_list_empty(&comm->later[slot % HD_COMM_SLOTS]))
+            return slot * IDLE_SLOT;
+    return INT64_MAX;
+}
+
 #define BURIALS 16 /* in a row: an adapter takes its time to give up a link, and the links that live wait meanwhile */
 
-/* @return nanoseconds to sleep. */
-static int64_t comm_look_around(struct hd_comm *comm)
+/* Looks once at each link that is due. @return whether there are more to bury */
+static bool comm_look_at_soon(struct hd_comm *comm, int64_t now)
 {
-    int64_t now = hd_now(), sleep = INT64_MAX;
-    unsigned buried = 0;
-    atomic_store(&comm->kick.quick, false);
-    for (struct hd_list *n = comm->links.next, *after; n != &comm->links; n = after) {
-        struct hd_link *link = hd_container(n, struct hd_link, comm.node);
-        after = n->next;
+    unsigned looks = 0, buried = 0;
+    bool left = false, end = hd_list_empty(&comm->soon);
+    for (struct hd_list *node = comm->soon.next, *last = comm->soon.prev; !end;) {
+        struct hd_link *link = hd_container(node, struct hd_link, comm.node);
+        end = node == last;
+        node = node->next;
         if (buried == BURIALS && atomic_load(&link->error)) {
-            sleep = 0;
+            left = true;
             continue;
         }
-        int64_t next = comm_tick(comm, link, now);
-        if (next < 0) {
-            comm_bury(comm, link);
-            buried++;
-        } else if (next < sleep) {
-            sleep = next;
-        }
+        buried += comm_look_at(comm, link, now);
+        looks++;
     }
-    if (comm->kick.soon && sleep > comm->engine->conf.poll_handover)
-        sleep = comm->engine->conf.poll_handover;
+    atomic_fetch_add_explicit(&comm->links_looked_at, looks, memory_order_relaxed);
+    atomic_fetch_add_explicit(&comm->rounds, 1, memory_order_relaxed);
+    return left;
+}
+
+/* Looks at the links that are due. @return when to do so again */
+static int64_t comm_look_around(struct hd_comm *comm)
+{
+    int64_t now = hd_now();
+    atomic_store(&comm->kick.quick, false);
     comm->kick.soon = false;
-    if (sleep <= comm->engine->conf.poll_handover)
+    comm_take_hurried(comm);
+    comm_take_due(comm, now);
+    bool left = comm_look_at_soon(comm, now), soon = comm->kick.soon || !hd_list_empty(&comm->soon);
+    if (soon)
         atomic_store(&comm->kick.quick, true);
     comm_end_sources(comm);
     hd_arena_settle(comm->engine->arena);
-    return sleep;
+    int64_t due = left ? 0 : comm_later_due(comm), next = hd_now() + comm->engine->conf.poll_handover;
+    return soon && due > next ? next : due;
 }
 
 static int comm_to_milliseconds(int64_t ns)
@@ -501,7 +567,7 @@ static int comm_to_milliseconds(int64_t ns)
     return ns == INT64_MAX ? -1 : ns / 1000000 >= INT_MAX ? INT_MAX : (int)((ns + 999999) / 1000000);
 }
 
-/* @return whether all links are to be looked at. */
+/* @return whether the thread is to look around at once. */
 static bool comm_take_event(struct hd_comm *comm, uint64_t data, bool alone)
 {
     struct hd_link *link = (struct hd_link *)(uintptr_t)(data & ~TAGS);
@@ -556,9 +622,7 @@ static void *comm_run(void *arg)
         comm->kick.soon = false;
         if (now < next_look)
             continue;
-        comm_adopt_fresh(comm);
-        int64_t pause = comm_look_around(comm);
-        next_look = pause == INT64_MAX ? INT64_MAX : hd_now() + pause;
+        next_look = comm_look_around(comm);
     }
     return NULL;
 }
@@ -569,8 +633,9 @@ static int comm_open(struct hd_engine *engine, struct hd_comm *comm)
 {
     comm->engine = engine;
     pthread_mutex_init(&comm->lock, NULL);
-    hd_list_init(&comm->fresh);
-    hd_list_init(&comm->links);
+    hd_list_init(&comm->soon);
+    for (int i = 0; i < HD_COMM_SLOTS; i++)
+        hd_list_init(&comm->later[i]);
     hd_list_init(&comm->busy);
     hd_list_init(&comm->sources);
     comm->epoll_fd = -1;

@@ -7,16 +7,20 @@
 #include "core/kick.h"
 #include "link/link.h"
 
+#define HD_COMM_SLOTS 16
+
 struct hd_comm {
     struct hd_engine *engine;
     pthread_t thread;
     int epoll_fd;
     struct hd_kick kick;
+    struct hd_list soon;                 /* the thread's own: links to look at every poll.handover */
+    struct hd_list later[HD_COMM_SLOTS]; /* the thread's own: the other links, by the slot of time of their next look */
+    int64_t slot;                        /* of time: the next one whose links are to be looked at */
+    struct hd_list busy; /* the thread's own: links that have more to do, for which the others do not wait */
     pthread_mutex_t lock;
-    struct hd_list fresh;   /* links to adopt */
-    struct hd_list links;   /* the thread's own */
-    struct hd_list sources; /* the thread's own: what it watches for several links */
-    struct hd_list busy;    /* the thread's own: links that have more to do, for which the others do not wait */
+    struct hd_list sources; /* what the thread watches for several links; others read it under `lock` */
+    _Atomic uint64_t rounds, links_looked_at; /* so far, for tests */
     atomic_bool stop;
 };
 
