@@ -310,6 +310,42 @@ static void keep_one_busy(struct server *s)
     assert_in_range(looks, rounds / 2, 2 * rounds + s->count * seconds * 8 / 7);
 }
 
+struct look {
+    hd_queue *queue;
+    int result;
+    atomic_bool over;
+};
+
+static void *look_for_event(void *arg)
+{
+    struct look *look = arg;
+    struct hd_event event;
+    look->result = hd_queue_wait(look->queue, &event, 1, 0);
+    atomic_store(&look->over, true);
+    return NULL;
+}
+
+/* A wait on a queue leaves the links alone if there are too many to be polled: it ends while the locks of the first
+ * ones are taken. */
+static void wait_without_links(struct server *s)
+{
+    struct look look = {.queue = s->queue};
+    unsigned held = s->count < 8 ? 0 : 8;
+    pthread_t thread;
+    await_rest(s);
+    for (unsigned i = 0; i < held; i++)
+        hd_link_lock(s->links[i]);
+    assert_int_equal(pthread_create(&thread, NULL, look_for_event, &look), 0);
+    for (int64_t end = hd_now() + PATIENCE; !atomic_load(&look.over) && hd_now() < end;)
+        usleep(1000);
+    bool over = atomic_load(&look.over);
+    for (unsigned i = 0; i < held; i++)
+        hd_link_unlock(s->links[i]);
+    pthread_join(thread, NULL);
+    assert_true(over);
+    assert_int_equal(look.result, -EAGAIN);
+}
+
 /* Takes what is there of one stream. @return how many messages. */
 static unsigned drain(struct server *s, hd_stream *stream, unsigned *taken, size_t *peak)
 {
@@ -396,6 +432,7 @@ static void many_peers(void **state)
     struct cost streams = measure();
     tell("stream", s.count * STREAMS_PER_LINK, &later, &streams);
     keep_one_busy(&s);
+    wait_without_links(&s);
     receive_all(&s);
     struct cost used = measure();
     tell("used link", s.count, &empty, &used);

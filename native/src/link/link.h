@@ -136,8 +136,8 @@ struct hd_link_comm {
     bool hurried;                 /* the thread looks at it within poll.handover, or is asked to */
     int64_t linger_until;         /* the thread polls until then */
     bool lingers;
-    bool handed; /* by a caller that goes to sleep: to be served at the next look */
-    bool armed;
+    bool handed;       /* by a caller that goes to sleep: to be served at the next look */
+    atomic_bool armed; /* written under the lock */
     bool overlooked_said;
     int64_t overlooked_since;     /* something is there though everybody sleeps; 0: no */
     uint32_t overlooked_sequence; /* flow.rx_sequence at that time */

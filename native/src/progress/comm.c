@@ -269,9 +269,11 @@ bool hd_comm_serve(struct hd_link *link)
         return false;
     if (hd_link_turn(link))
         return true;
-    if (!hd_link_usable(link) || (link->comm.armed = link->ep->ops->arm(link->ep)))
+    if (!hd_link_usable(link))
         return false;
-    return !link->flow.memory_stalled && link->ep->ops->pending(link->ep); /* else later, by comm_tick() */
+    bool armed = link->ep->ops->arm(link->ep);
+    link->comm.armed = armed;
+    return !armed && !link->flow.memory_stalled && link->ep->ops->pending(link->ep); /* else later, by comm_tick() */
 }
 
 static void comm_serve_or_requeue(struct hd_link *link)

@@ -7,22 +7,34 @@
 
 #define SPIN_LINKS 4
 
-/* The engine's links, if they are few: claimed, so that the communication thread leaves them to us. */
-static unsigned queue_claim(struct hd_engine *engine, struct hd_link **links, bool to_spin)
+/* References to the engine's links, if they are few. `unarmed`: only to those that are not armed. @return how many */
+static unsigned queue_few_links(struct hd_engine *engine, struct hd_link **links, bool unarmed)
 {
-    unsigned all = 0, count = 0, taken = 0;
+    struct hd_link *all[SPIN_LINKS];
+    unsigned seen = 0, count = 0;
     pthread_mutex_lock(&engine->lock);
-    for (struct hd_list *n = engine->links.next; n != &engine->links && all++ < SPIN_LINKS; n = n->next)
-        links[count++] = hd_link_ref(hd_container(n, struct hd_link, in_engine));
+    struct hd_list *node = engine->links.next;
+    for (; node != &engine->links && seen < SPIN_LINKS; node = node->next)
+        all[seen++] = hd_container(node, struct hd_link, in_engine);
+    bool few = node == &engine->links;
+    for (unsigned i = 0; few && i < seen; i++)
+        if (!unarmed || !atomic_load_explicit(&all[i]->comm.armed, memory_order_relaxed))
+            links[count++] = hd_link_ref(all[i]);
     pthread_mutex_unlock(&engine->lock);
+    return count;
+}
+
+/* Takes the links from the communication thread, and keeps those that can be polled. @return how many */
+static unsigned queue_claim(struct hd_link **links, unsigned count)
+{
+    unsigned taken = 0;
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
         hd_lock(&link->lock);
-        bool take = all <= SPIN_LINKS && hd_link_usable(link) && link->ep;
+        bool take = hd_link_usable(link) && link->ep;
         if (take) {
             atomic_fetch_add(&link->poll.queue_pollers, 1);
-            if (to_spin)
-                hd_link_disarm(link);
+            hd_link_disarm(link);
         }
         hd_unlock(&link->lock);
         if (take)
@@ -33,17 +45,25 @@ static unsigned queue_claim(struct hd_engine *engine, struct hd_link **links, bo
     return taken;
 }
 
-/* Gives the links back. A thread that goes to sleep wants the communication thread to wake it, from the next arrival
- * on. */
-static void queue_release(struct hd_link **links, unsigned count, bool to_sleep)
+/* Whether nobody would be woken by what arrives on the link. */
+static bool queue_nobody_listens(const struct hd_link *link)
+{
+    return !link->poll.poller && !link->comm.armed && !atomic_load(&link->poll.queue_pollers);
+}
+
+/* Gives the links back. `claimed`: by queue_claim(). A thread that goes to sleep wants the communication thread to wake
+ * it, from the next arrival on. */
+static void queue_release(struct hd_link **links, unsigned count, bool claimed, bool to_sleep)
 {
     for (unsigned i = 0; i < count; i++) {
         struct hd_link *link = links[i];
         hd_lock(&link->lock);
-        bool last = atomic_fetch_sub(&link->poll.queue_pollers, 1) == 1;
-        link->poll.ends++;
-        bool sleeps = to_sleep && last && !link->poll.poller && !link->comm.armed;
-        if (sleeps ? hd_comm_serve(link) : !hd_list_empty(&link->rndv.todo)) {
+        if (claimed) {
+            atomic_fetch_sub(&link->poll.queue_pollers, 1);
+            link->poll.ends++;
+        }
+        bool serve = to_sleep && queue_nobody_listens(link);
+        if (serve ? hd_comm_serve(link) : claimed && !hd_list_empty(&link->rndv.todo)) {
             link->comm.handed = true;
             hd_link_hurry(link);
         }
@@ -99,7 +119,9 @@ static bool queue_poll_for_queue(struct hd_queue *queue, int64_t start, int64_t 
     struct hd_link *links[SPIN_LINKS];
     int64_t time = hd_spin_begin(engine, &queue->spin);
     bool spins = time > 0, missed = false;
-    unsigned count = queue_claim(engine, links, spins);
+    unsigned count = queue_few_links(engine, links, !spins);
+    if (spins)
+        count = queue_claim(links, count);
     int64_t end = deadline != HD_FOREVER && deadline < start + time ? deadline : start + time;
     if (spins && count)
         queue_poll_links(queue, links, count, end, deadline);
@@ -109,7 +131,7 @@ static bool queue_poll_for_queue(struct hd_queue *queue, int64_t start, int64_t 
         if (came)
             hd_spin_came(engine, &queue->spin, hd_now() - start);
     }
-    queue_release(links, count, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
+    queue_release(links, count, spins, !atomic_load_explicit(&queue->filled, memory_order_relaxed));
     if (spins)
         hd_spin_end(engine);
     return missed;
