@@ -20,6 +20,13 @@ setup() { FILES=$BATS_FILE_TMPDIR/files; }
     [ -z "$(cut -f2 "$FILES" | sort | uniq -d)" ]
 }
 
+@test "the library has its tracepoints, for which each format names the build dependency" {
+    dpkg-deb -x "$(echo "$DEBS/$ARCH"/howdah-engine_*.deb)" "$BATS_TEST_TMPDIR/engine"
+    readelf --notes --wide "$BATS_TEST_TMPDIR"/engine/usr/lib/*/libhowdah.so.*.* | grep -q 'Provider: howdah'
+    grep -q '^Build-Depends:.*\bsystemtap-sdt-dev\b' "$HOWDAH_ROOT/packages/deb/howdah/control"
+    grep -q '^BuildRequires:.*\bsystemtap-sdt-devel\b' "$HOWDAH_ROOT/packages/rpm/howdah/SPECS/howdah.spec"
+}
+
 @test "howdah-doc has a page of each document, which leads to pages only, and each command has a manual page" {
     local page name
     dpkg-deb -x "$(echo "$DEBS"/all/howdah-doc_*.deb)" "$BATS_TEST_TMPDIR/doc"
