@@ -8,6 +8,17 @@ HOWDAH_BUILD=$HOWDAH_ROOT/build
 HOWDAH_CACHE=${XDG_CACHE_HOME:-$HOME/.cache}/howdah
 export HOWDAH_ROOT HOWDAH_BUILD HOWDAH_CACHE
 
+# A step says in its first lines what it does and takes; --help shows them. Others hand their options on.
+case ${BASH_SOURCE[1]##*/} in
+    bench-* | bigtop | conformance | demo | mvn) ;;
+    *)
+        if [ "${1:-}" = --help ]; then
+            awk 'NR > 1 && !/^#/ { exit } NR > 1 && !/SPDX/ { sub(/^# ?/, ""); if ($0 != "" || said++) print }' "${BASH_SOURCE[1]}"
+            exit
+        fi
+        ;;
+esac
+
 # Every line of a step says which step it comes from; a long build is read by people.
 say() { printf '[%s] %s\n' "${0##*/}" "$*"; }
 warn() { printf '[%s] warning: %s\n' "${0##*/}" "$*" >&2; }
