@@ -3,6 +3,7 @@ package org.apache.hadoop.mapred;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.lang.reflect.Proxy;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.Arrays;
@@ -17,7 +18,10 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.LocalDirAllocator;
 import org.apache.hadoop.io.BytesWritable;
 import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
 import org.apache.hadoop.io.Text;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.io.WritableUtils;
 import org.apache.hadoop.io.compress.CompressionCodec;
 import org.apache.hadoop.mapreduce.TaskCounter;
 import org.apache.hadoop.mapreduce.task.reduce.RdmaShuffle;
@@ -154,23 +158,24 @@ public final class ReduceRun {
 
   /** Whether an iterator's record is this one. */
   public static boolean isAt(RawKeyValueIterator records, Item item) throws IOException {
-    Text key = new Text();
-    key.readFields(copy(records.getKey()));
-    BytesWritable value = new BytesWritable();
-    value.readFields(copy(records.getValue()));
-    return key.equals(item.key) && value.equals(new BytesWritable(item.value));
+    return isWritten(new Text(item.key), records.getKey())
+        && isWritten(new BytesWritable(item.value), records.getValue());
   }
 
-  /** The key of an iterator's record. */
+  /** The key of an iterator's record; of damaged bytes some other text. */
   public static String key(RawKeyValueIterator records) throws IOException {
-    Text key = new Text();
-    key.readFields(copy(records.getKey()));
-    return new String(key.getBytes(), 0, key.getLength(), StandardCharsets.UTF_8);
+    DataInputBuffer key = records.getKey();
+    int length = WritableUtils.decodeVIntSize(key.getData()[key.getPosition()]);
+    int rest = Math.max(0, key.getLength() - key.getPosition() - length);
+    return new String(key.getData(), key.getLength() - rest, rest, StandardCharsets.UTF_8);
   }
 
-  private static DataInputBuffer copy(DataInputBuffer from) {
-    DataInputBuffer to = new DataInputBuffer();
-    to.reset(from.getData(), from.getPosition(), from.getLength() - from.getPosition());
-    return to;
+  /** Compares bytes: damaged ones may ask for gigabytes when they are deserialized. */
+  private static boolean isWritten(Writable expected, DataInputBuffer found) throws IOException {
+    DataOutputBuffer written = new DataOutputBuffer();
+    expected.write(written);
+    int length = found.getLength() - found.getPosition();
+    return ByteBuffer.wrap(written.getData(), 0, written.getLength())
+        .equals(ByteBuffer.wrap(found.getData(), found.getPosition(), length));
   }
 }
