@@ -93,7 +93,7 @@ static struct hd_link *link_up(struct hd_ep *ep)
     struct hd_link *link;
     *ep = (struct hd_ep){.ops = &world.ops,
                          .device = &world.device,
-                         .caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC,
+                         .caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_COPY,
                          .frame_tx = 2048,
                          .frame_rx = 2048};
     if (hd_link_create(world.engine, &params, &link, &ep->sink))

@@ -52,7 +52,12 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
     snprintf(link->peer, sizeof(link->peer), "%s%s(%s)", params->address, params->address[0] ? " " : "",
              params->peer_name);
     link->comm.thread = atomic_fetch_add(&engine->next_comm, 1) % (engine->comm_count ? engine->comm_count : 1);
-    *sink = (struct hd_sink){.frame = hd_link_frame, .done = link->hooks->done, .ring = hd_link_ring, .arg = link};
+    *sink = (struct hd_sink){.frame = hd_link_frame,
+                             .done = link->hooks->done,
+                             .unlock = hd_link_copies,
+                             .lock = hd_link_copied,
+                             .ring = hd_link_ring,
+                             .arg = link};
     *out = link;
     return 0;
 }
@@ -500,6 +505,21 @@ void hd_link_ring(void *arg)
 {
     struct hd_link *link = arg;
     hd_kick_ring(atomic_load(&link->comm.kick), &link->comm.rung_node);
+}
+
+/* A copy of a chunk takes long enough for others to want the lock. The endpoint stays: hd_link_reap(). */
+void hd_link_copies(void *arg)
+{
+    struct hd_link *link = arg;
+    link->rndv.copying++;
+    hd_link_release(link);
+}
+
+void hd_link_copied(void *arg)
+{
+    struct hd_link *link = arg;
+    hd_lock(&link->lock);
+    link->rndv.copying--;
 }
 
 void hd_link_progress(struct hd_link *link)

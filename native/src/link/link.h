@@ -111,7 +111,7 @@ struct hd_link_rndv {
     struct hd_list free_ops;
     struct hd_list tx_frags;    /* rndvs with frames to send */
     struct hd_list memory_wait; /* rndvs that wait for buffer memory */
-    unsigned copying;           /* synchronous operations running without the lock */
+    unsigned copying;           /* get() and put() that copy without the lock */
 };
 
 struct hd_link_fetch {
@@ -337,6 +337,8 @@ static inline void hd_link_hurry(struct hd_link *link)
 }
 /* Sink. */
 void hd_link_ring(void *arg);
+void hd_link_copies(void *arg);
+void hd_link_copied(void *arg);
 int hd_link_frame(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
 
 /* ---- waiter.c ---- */

@@ -160,23 +160,14 @@ void hd_rndv_op_done(void *arg, uint64_t cookie, int status)
 static bool rndv_run_one(struct hd_link *link, struct hd_op *op)
 {
     struct hd_ep *ep = link->ep;
-    bool sync = ep->caps & HD_CAP_SYNC;
     hd_list_remove(&op->node);
-    if (sync) { /* a memcpy of a chunk takes long enough for others to want the lock */
-        link->rndv.copying++;
-        hd_link_release(link);
-    }
     int err = op->put ? ep->ops->put(ep, &op->rma) : ep->ops->get(ep, &op->rma);
-    if (sync) {
-        hd_lock(&link->lock);
-        link->rndv.copying--;
-    }
     if (err == -EAGAIN) {
         hd_list_add_tail(&link->rndv.todo, &op->node);
         hd_link_hurry(link);
         return false;
     }
-    if (sync || err)
+    if (err != HD_IN_PROGRESS)
         rndv_chunk_done(link, op, err);
     return true;
 }
@@ -202,7 +193,7 @@ static bool rndv_registered(const struct hd_link *link, const hd_buf *buf)
 /* Whether get() and put() of ours work with it: what a processor copies need not be known to anybody. */
 static bool rndv_usable(const struct hd_link *link, const hd_buf *buf)
 {
-    return (link->ep->caps & HD_CAP_SYNC) || rndv_registered(link, buf);
+    return (link->ep->caps & HD_CAP_COPY) || rndv_registered(link, buf);
 }
 
 int hd_rndv_wish(const struct hd_link *link, size_t length)
@@ -413,7 +404,7 @@ void hd_rndv_refuse(struct hd_link *link, struct hd_rndv *rndv, int error)
 
 int hd_rndv_leave(struct hd_link *link, struct hd_rndv *rndv)
 {
-    if (rndv->mode != -HD_MODE_READ || !(link->ep->caps & HD_CAP_SYNC))
+    if (rndv->mode != -HD_MODE_READ || !(link->ep->caps & HD_CAP_COPY))
         return 0;
     struct hd_rma rma = rndv_peers_memory(rndv);
     int err = link->ep->ops->hold(link->ep, &rma);
@@ -424,14 +415,9 @@ int hd_rndv_leave(struct hd_link *link, struct hd_rndv *rndv)
 void hd_rndv_take(struct hd_link *link, struct hd_rndv *rndv, size_t offset, const struct hd_copier *copier, size_t at,
                   size_t length)
 {
-    struct hd_ep *ep = link->ep;
     struct hd_rma rma = {
         .copier = copier, .offset = at, .length = length, .key = rndv->key, .address = rndv->address + offset};
-    link->rndv.copying++;
-    hd_link_release(link);
-    int err = ep->ops->get(ep, &rma);
-    hd_lock(&link->lock);
-    link->rndv.copying--;
+    int err = link->ep->ops->get(link->ep, &rma);
     if (err)
         rndv_access_failed(link, err);
 }

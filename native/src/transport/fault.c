@@ -2,8 +2,8 @@
 
 /*
  * The fault seam: a transport that stands in front of another one and goes wrong on purpose, at rates and with a seed
- * from the configuration. Nothing above or below it knows. It makes gets and puts asynchronous even where the inner
- * transport's are not, so that their completions can be late or come twice.
+ * from the configuration. Nothing above or below it knows. Its gets and puts end in progress() even where the inner
+ * transport's are done at once, so that their completions can be late or come twice.
  */
 
 #include <pthread.h>
@@ -29,9 +29,9 @@ struct fault_ep {
     bool dropped, deaf_armed;
     _Atomic uint32_t deaf; /* futex: a sleeper whom only wake() wakes */
     int64_t delayed_until;
-    struct completion *done;     /* of synchronous inner operations, to be reported by progress() */
+    struct completion *done;     /* of inner operations that were done at once, to be reported by progress() */
     _Atomic unsigned done_count; /* pending() looks without the lock */
-    unsigned done_room;
+    unsigned done_room, copying; /* copying: inner operations that need a place in `done` when they return */
     unsigned char *scratch;
 };
 
@@ -138,9 +138,21 @@ static void inner_ring(void *arg)
     ep->base.sink.ring(ep->base.sink.arg);
 }
 
+static void inner_unlock(void *arg)
+{
+    struct fault_ep *ep = arg;
+    ep->base.sink.unlock(ep->base.sink.arg);
+}
+
+static void inner_lock(void *arg)
+{
+    struct fault_ep *ep = arg;
+    ep->base.sink.lock(ep->base.sink.arg);
+}
+
 static void copy_facts(struct fault_ep *ep)
 {
-    ep->base.caps = ep->inner->caps & ~(unsigned)HD_CAP_SYNC;
+    ep->base.caps = ep->inner->caps & ~(unsigned)HD_CAP_COPY;
     ep->base.frame_tx = ep->inner->frame_tx;
     ep->base.frame_rx = ep->inner->frame_rx;
 }
@@ -159,7 +171,12 @@ static int fault_create(struct hd_device *device, const struct hd_ep_params *par
     pthread_mutex_unlock(&own->lock);
     ep->base = (struct hd_ep){.ops = device->ops, .device = device, .sink = params->sink};
     struct hd_ep_params inner = *params;
-    inner.sink = (struct hd_sink){.frame = inner_frame, .done = inner_done, .ring = inner_ring, .arg = ep};
+    inner.sink = (struct hd_sink){.frame = inner_frame,
+                                  .done = inner_done,
+                                  .unlock = inner_unlock,
+                                  .lock = inner_lock,
+                                  .ring = inner_ring,
+                                  .arg = ep};
     int err = device->inner->ops->ep_create(device->inner, &inner, &ep->inner);
     if (err) {
         free(ep->scratch);
@@ -277,10 +294,9 @@ static int fault_send(struct hd_ep *base, const struct hd_frame *frame, const vo
 static int fault_rma(struct hd_ep *base, const struct hd_rma *rma, bool put)
 {
     struct fault_ep *ep = of(base);
-    bool sync = ep->inner->caps & HD_CAP_SYNC;
     if (ep->dropped)
         return hd_error(-ECONNRESET, "injected: link dropped");
-    if (ep->done_count == ep->done_room) {
+    if (ep->done_count + ep->copying == ep->done_room) {
         unsigned room = ep->done_room ? 2 * ep->done_room : 16;
         struct completion *more = realloc(ep->done, room * sizeof(*more));
         if (!more)
@@ -290,12 +306,15 @@ static int fault_rma(struct hd_ep *base, const struct hd_rma *rma, bool put)
     }
     if (STRIKES(ep, error)) {
         ep->done[ep->done_count++] = (struct completion){rma->cookie, -EIO};
-        return 0;
+        return HD_IN_PROGRESS;
     }
+    ep->copying++;
     int err = put ? ep->inner->ops->put(ep->inner, rma) : ep->inner->ops->get(ep->inner, rma);
-    if (sync && !err)
-        ep->done[ep->done_count++] = (struct completion){rma->cookie, 0};
-    return err;
+    ep->copying--;
+    if (err)
+        return err;
+    ep->done[ep->done_count++] = (struct completion){rma->cookie, 0};
+    return HD_IN_PROGRESS;
 }
 
 static int fault_get(struct hd_ep *ep, const struct hd_rma *rma)

@@ -26,10 +26,12 @@ struct hd_transport_ops;
 enum {
     HD_CAP_GET = 1,  /* can read the peer's memory */
     HD_CAP_PUT = 2,  /* can write the peer's memory */
-    HD_CAP_SYNC = 4, /* get() and put() finish before they return and must be called WITHOUT the link's lock */
+    HD_CAP_COPY = 4, /* get() and put() are copies by a processor: memory of this end need not be registered */
     HD_CAP_ENDS =
         8, /* once closed, quiet() comes soon, whatever the peer does: its access to our memory can be ended */
 };
+
+#define HD_IN_PROGRESS 1 /* of get() and put() */
 
 /* Where an endpoint hands what arrives. */
 struct hd_sink {
@@ -38,8 +40,12 @@ struct hd_sink {
      * is only one, the transport's. -ENOBUFS: not taken, to be given again by a later progress(); other errors end the
      * link. */
     int (*frame)(void *arg, const struct hd_frame *frame, const void *payload, hd_buf *owner);
-    /* A get() or put() ended. */
+    /* A get() or put() that was in progress ended. */
     void (*done)(void *arg, uint64_t cookie, int status);
+    /* Give up the link's lock and take it again: around a copy in get() or put(), which takes long. The endpoint stays
+     * meanwhile, though it may be closed. */
+    void (*unlock)(void *arg);
+    void (*lock)(void *arg);
     /* Something came for an endpoint that is armed and has a source; once for each arm(). From any thread, with locks
      * of the transport's held. */
     void (*ring)(void *arg);
@@ -86,7 +92,7 @@ struct hd_ep {
 struct hd_rma {
     hd_buf *buf;
     size_t offset;                  /* from buf->base, or what the copier is told */
-    const struct hd_copier *copier; /* takes the bytes in place of a buffer: get() with HD_CAP_SYNC only, else NULL */
+    const struct hd_copier *copier; /* takes the bytes in place of a buffer: get() with HD_CAP_COPY only, else NULL */
     size_t length;
     uint64_t key, address;
     uint64_t cookie;
@@ -156,7 +162,7 @@ struct hd_transport_ops {
     /* 0; -EAGAIN: no room now; other errors: the link is lost. `owner`, if not NULL, is a buffer around the payload
      * whose bytes nobody changes before the peer has them: it may be sent from, with a reference until that is over. */
     int (*send)(struct hd_ep *ep, const struct hd_frame *frame, const void *payload, hd_buf *owner);
-    /* With HD_CAP_SYNC: 0 or an error. Else 0: sink.done() follows; -EAGAIN: later. */
+    /* 0: done; HD_IN_PROGRESS: sink.done() follows; -EAGAIN: no room now; other errors: it failed. */
     int (*get)(struct hd_ep *ep, const struct hd_rma *rma);
     int (*put)(struct hd_ep *ep, const struct hd_rma *rma);
 

@@ -48,7 +48,7 @@ static int self_create(struct hd_device *device, const struct hd_ep_params *para
     ep->ring.base = (struct hd_ep){.ops = device->ops,
                                    .device = device,
                                    .sink = params->sink,
-                                   .caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC | HD_CAP_ENDS,
+                                   .caps = HD_CAP_GET | HD_CAP_PUT | HD_CAP_COPY | HD_CAP_ENDS,
                                    .frame_tx = params->peers.frame_max,
                                    .frame_rx = params->mine.frame_max};
     ep->params = *params;
@@ -138,22 +138,26 @@ static int self_locate(struct hd_ep *ep, hd_buf *buf, size_t offset, uint64_t *k
     return 0;
 }
 
-static int copied(const struct hd_ring_ep *ring)
+static int copy(struct hd_ep *base, const struct hd_rma *rma, bool to_peer)
 {
+    base->sink.unlock(base->sink.arg);
+    if (to_peer)
+        memcpy((void *)(uintptr_t)rma->address, rma->buf->base + rma->offset, rma->length);
+    else
+        hd_rma_copy(rma, (const void *)(uintptr_t)rma->address);
+    base->sink.lock(base->sink.arg);
     atomic_thread_fence(memory_order_acquire); /* the copy before the look */
-    return hd_ring_peer_closed(ring) ? hd_error(-ECONNRESET, "the peer closed the link") : 0;
+    return hd_ring_peer_closed((struct hd_ring_ep *)base) ? hd_error(-ECONNRESET, "the peer closed the link") : 0;
 }
 
 static int self_get(struct hd_ep *base, const struct hd_rma *rma)
 {
-    hd_rma_copy(rma, (const void *)(uintptr_t)rma->address);
-    return copied((struct hd_ring_ep *)base);
+    return copy(base, rma, false);
 }
 
 static int self_put(struct hd_ep *base, const struct hd_rma *rma)
 {
-    memcpy((void *)(uintptr_t)rma->address, rma->buf->base + rma->offset, rma->length);
-    return copied((struct hd_ring_ep *)base);
+    return copy(base, rma, true);
 }
 
 static void self_close(struct hd_ep *base)

@@ -33,7 +33,7 @@
 #define MAPS_MAX    4096
 #define BACKLOG     64 /* connections in front of the client's socket */
 #define STRANGERS   64 /* of those, taken in and silent so far: one more sends the oldest away */
-#define CAPS        (HD_CAP_GET | HD_CAP_PUT | HD_CAP_SYNC)
+#define CAPS        (HD_CAP_GET | HD_CAP_PUT | HD_CAP_COPY)
 #define OWN_MAX     32 /* mappings of slabs that hold one large buffer each: those come and go */
 
 struct host { /* what identifies a host to another process on it */
@@ -630,14 +630,22 @@ static int copy(struct shm_ep *ep, const struct hd_rma *rma, bool to_peer)
     return hd_ring_peer_closed(&ep->ring) ? hd_error(-ECONNRESET, "the peer closed the link") : 0;
 }
 
+static int copy_unlocked(struct hd_ep *base, const struct hd_rma *rma, bool to_peer)
+{
+    base->sink.unlock(base->sink.arg);
+    int err = copy((struct shm_ep *)base, rma, to_peer);
+    base->sink.lock(base->sink.arg);
+    return err;
+}
+
 static int shm_get(struct hd_ep *base, const struct hd_rma *rma)
 {
-    return copy((struct shm_ep *)base, rma, false);
+    return copy_unlocked(base, rma, false);
 }
 
 static int shm_put(struct hd_ep *base, const struct hd_rma *rma)
 {
-    return copy((struct shm_ep *)base, rma, true);
+    return copy_unlocked(base, rma, true);
 }
 
 /* A mapping in use is not let go of. */

@@ -178,7 +178,8 @@ static int transfer(struct udapl_ep *ep, const struct hd_rma *rma, bool reads)
         ep->unsignalled = 0;
     }
     hd_unlock(ep->mutex);
-    return ret == DAT_SUCCESS ? 0 : refused(ep, reads ? "dat_ep_post_rdma_read" : "dat_ep_post_rdma_write", ret);
+    return ret == DAT_SUCCESS ? HD_IN_PROGRESS
+                              : refused(ep, reads ? "dat_ep_post_rdma_read" : "dat_ep_post_rdma_write", ret);
 }
 
 int udapl_get(struct hd_ep *base, const struct hd_rma *rma)

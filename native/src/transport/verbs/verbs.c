@@ -539,7 +539,7 @@ static int access_memory(struct verbs_ep *ep, const struct hd_rma *rma, bool rea
     ep->silent_bytes = 0;
     ep->reads += read;
     ep->writes += !read;
-    return 0;
+    return HD_IN_PROGRESS;
 }
 
 static int verbs_get(struct hd_ep *base, const struct hd_rma *rma)
