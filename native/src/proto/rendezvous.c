@@ -16,8 +16,6 @@
 #include <stdlib.h>
 
 #include "base/trace.h"
-#include "proto/fetch/fetch.h"
-#include "proto/stream/stream.h"
 
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side)
 {
@@ -215,19 +213,22 @@ void hd_rndv_describe(struct hd_link *link, struct hd_rndv *rndv, int wish, stru
         rts->mode = HD_MODE_COPY;
 }
 
+static void rndv_end(struct hd_link *link, struct hd_rndv *rndv, int error)
+{
+    const struct hd_rndv_owner *ops = rndv->ops;
+    void *owner = rndv->owner, *part = rndv->part;
+    size_t length = rndv->length;
+    hd_rndv_free(link, rndv);
+    if (ops)
+        ops->done(owner, part, length, error);
+}
+
 /* The peer has the bytes, or does not want them. */
 static void rndv_sent(struct hd_link *link, struct hd_rndv *rndv, int error)
 {
-    struct hd_stream *stream = rndv->stream;
-    struct hd_fetch *fetch = rndv->fetch;
-    size_t length = rndv->length;
     if (rndv->sent)
         hd_sent_end(rndv->sent, error);
     rndv->sent = NULL;
-    if (stream) {
-        stream->rndv_out -= length;
-        hd_stream_tell_writer(stream);
-    }
     switch (rndv->mode) {
     case HD_MODE_WRITE:
         hd_count(link->engine->stats, messages_write, 1);
@@ -238,9 +239,7 @@ static void rndv_sent(struct hd_link *link, struct hd_rndv *rndv, int error)
     default:
         hd_count(link->engine->stats, messages_read, 1);
     }
-    hd_rndv_free(link, rndv);
-    if (fetch)
-        hd_fetch_sent(fetch, length, error);
+    rndv_end(link, rndv, error);
 }
 
 int hd_rndv_on_cts(struct hd_link *link, uint32_t handle, const struct hd_cts *cts)
@@ -314,24 +313,12 @@ int hd_rndv_accept(struct hd_link *link, struct hd_rndv *rndv, uint64_t handle, 
     return 0;
 }
 
-static int rndv_take_memory(struct hd_rndv *rndv, struct hd_link *link)
-{
-    if (rndv->fetch)
-        return hd_fetch_memory(rndv->fetch, &rndv->buf, &rndv->offset);
-    int err = hd_arena_alloc(link->engine->arena, rndv->length, &rndv->buf);
-    if (err)
-        return err;
-    if (rndv->msg)
-        rndv->msg->buf = hd_buf_ref(rndv->buf);
-    return 0;
-}
-
 /* Whether the peer may write there. Not into memory that goes back to the program at the end of a fetch if nobody but
  * the peer can say that it has stopped: a peer process that was stopped itself would write once it goes on. */
 static bool rndv_writable(const struct hd_link *link, const struct hd_rndv *rndv)
 {
     unsigned caps = link->ep->caps;
-    return (caps & HD_CAP_PUT) && ((caps & HD_CAP_ENDS) || !hd_fetch_fills_lent_memory(rndv->fetch));
+    return (caps & HD_CAP_PUT) && ((caps & HD_CAP_ENDS) || !rndv->lent);
 }
 
 static void rndv_clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
@@ -347,7 +334,7 @@ static void rndv_clear_to_send(struct hd_link *link, struct hd_rndv *rndv)
 static void rndv_wait_for_memory(struct hd_link *link, struct hd_rndv *rndv)
 {
     if (!rndv->starved)
-        HD_TRACE3(stall_begin, link, HD_STALL_MEMORY, rndv->stream ? rndv->stream->id : 0);
+        HD_TRACE3(stall_begin, link, HD_STALL_MEMORY, rndv->stream_id);
     rndv->starved = true;
     hd_link_stalled(link, memory_stalls);
     hd_list_add_tail(&link->rndv.memory_wait, &rndv->node);
@@ -357,13 +344,13 @@ static void rndv_wait_for_memory(struct hd_link *link, struct hd_rndv *rndv)
 static void rndv_end_stall(struct hd_link *link, struct hd_rndv *rndv)
 {
     rndv->starved = false;
-    HD_TRACE3(stall_end, link, HD_STALL_MEMORY, rndv->stream ? rndv->stream->id : 0);
+    HD_TRACE3(stall_end, link, HD_STALL_MEMORY, rndv->stream_id);
     (void)link;
 }
 
 void hd_rndv_start(struct hd_link *link, struct hd_rndv *rndv)
 {
-    int err = rndv->buf ? 0 : rndv_take_memory(rndv, link);
+    int err = rndv->buf ? 0 : rndv->ops->memory(link, rndv);
     hd_list_remove(&rndv->node);
     if (err == -ENOBUFS || err == -ENOMEM) {
         rndv_wait_for_memory(link, rndv);
@@ -426,29 +413,19 @@ void hd_rndv_taken(struct hd_link *link, struct hd_rndv *rndv)
 {
     hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
     link->tally.bytes_received += rndv->length;
-    HD_TRACE4(message_received, link, rndv->stream->id, rndv->length, rndv->handle);
+    HD_TRACE4(message_received, link, rndv->stream_id, rndv->length, rndv->handle);
     hd_rndv_free(link, rndv);
 }
 
 /* All bytes are here. */
 static void rndv_received(struct hd_link *link, struct hd_rndv *rndv)
 {
-    struct hd_stream *stream = rndv->stream;
-    struct hd_fetch *fetch = rndv->fetch;
-    struct hd_msg *msg = rndv->msg;
-    size_t length = rndv->length;
-    if (msg)
-        HD_TRACE4(message_received, link, stream->id, length, rndv->handle);
+    if (rndv->stream_id)
+        HD_TRACE4(message_received, link, rndv->stream_id, rndv->length, rndv->handle);
     if (rndv->mode == HD_MODE_READ)
         hd_link_control(link, HD_FRAME_FIN, rndv->peer_handle, 0, NULL, 0);
-    link->tally.bytes_received += rndv->mode == HD_MODE_COPY ? 0 : length; /* its frames counted */
-    hd_rndv_free(link, rndv);
-    if (msg) {
-        msg->rndv = NULL;
-        hd_stream_message_ready(stream, msg);
-    }
-    if (fetch)
-        hd_fetch_received(fetch, length);
+    link->tally.bytes_received += rndv->mode == HD_MODE_COPY ? 0 : rndv->length; /* its frames counted */
+    rndv_end(link, rndv, 0);
 }
 
 static void rndv_chunk_done(struct hd_link *link, struct hd_op *op, int status)

@@ -11,6 +11,16 @@ enum hd_rndv_side { HD_RNDV_TX, HD_RNDV_RX };
 
 #define HD_RNDV_UNSENT (-1) /* a sender's mode before it is announced: the peer cannot speak of it yet */
 
+struct hd_rndv;
+
+/* What a transfer belongs to: a stream's message, or a piece of a block. */
+struct hd_rndv_owner {
+    /* Receiver: sets `buf` and `offset` for the bytes. -ENOBUFS or -ENOMEM: there is no memory now. */
+    int (*memory)(struct hd_link *link, struct hd_rndv *rndv);
+    /* The transfer has ended and is freed. `error`: the peer did not want the bytes; 0 at the receiver. */
+    void (*done)(void *owner, void *part, size_t length, int error);
+};
+
 /* A transfer by rendezvous, at either end. */
 struct hd_rndv {
     uint32_t handle, peer_handle;
@@ -21,14 +31,15 @@ struct hd_rndv {
     uint64_t key, address; /* of the peer's memory */
     size_t issued, completed;
     unsigned inflight;
-    bool held;                /* the peer's memory */
-    bool starved;             /* a receiver's: it waits for memory */
-    struct hd_stream *stream; /* NULL once it does not matter to a stream any more */
-    struct hd_msg *msg;
-    struct hd_fetch *fetch;
-    struct hd_sent *sent;    /* sender: to be told when the bytes are not needed any more; NULL: nobody */
-    struct hd_list node;     /* link->rndv.tx_frags or link->rndv.memory_wait */
-    struct hd_list siblings; /* stream->tx_rndvs */
+    bool held;                       /* the peer's memory */
+    bool starved;                    /* a receiver's: it waits for memory */
+    bool lent;                       /* a receiver's buffer is the program's, who has it back when the block is there */
+    const struct hd_rndv_owner *ops; /* NULL: it belongs to nobody any more */
+    void *owner, *part;              /* what is told */
+    uint32_t stream_id;              /* in tracepoints; 0: of a block, or nobody's */
+    struct hd_sent *sent;            /* sender: to be told when the bytes are not needed any more; NULL: nobody */
+    struct hd_list node;             /* link->rndv.tx_frags or link->rndv.memory_wait */
+    struct hd_list siblings;         /* stream->tx_rndvs */
 };
 
 /* A promise to tell the program when its bytes are not needed any more. */
@@ -50,6 +61,13 @@ struct hd_op {
 };
 
 struct hd_rndv *hd_rndv_create(struct hd_link *link, enum hd_rndv_side side);
+/* The owner goes, and is told nothing. */
+static inline void hd_rndv_disown(struct hd_rndv *rndv)
+{
+    rndv->ops = NULL;
+    rndv->owner = rndv->part = NULL;
+    rndv->stream_id = 0;
+}
 void hd_rndv_free(struct hd_link *link, struct hd_rndv *rndv);
 /* Sender: how a message of this length should move, as an HD_MODE_*. */
 int hd_rndv_wish(const struct hd_link *link, size_t length);

@@ -222,13 +222,8 @@ void hd_fetch_release(hd_fetch *f)
     hd_link_put(link);
 }
 
-bool hd_fetch_fills_lent_memory(const struct hd_fetch *f)
-{
-    return f && f->lent;
-}
-
 /* The block's length is known: memory for all of it, once. */
-int hd_fetch_memory(struct hd_fetch *f, hd_buf **buf, size_t *offset)
+static int fetch_memory(struct hd_fetch *f, hd_buf **buf, size_t *offset)
 {
     if (!f->into) {
         int err = hd_arena_alloc(f->link->engine->arena, f->total ? f->total : 1, &f->into);
@@ -271,7 +266,7 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
             hd_buf *buf;
             size_t offset = 0;
             f->total = length;
-            if (hd_fetch_memory(f, &buf, &offset))
+            if (fetch_memory(f, &buf, &offset))
                 return -ENOBUFS;
             if (length)
                 memcpy(buf->base + offset, payload, length);
@@ -285,6 +280,42 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
     fetch_forget(f);
     return 0;
 }
+
+static void fetch_received(struct hd_fetch *f, size_t length)
+{
+    f->moving--;
+    f->received += length;
+    if (f->moving == 0) {
+        if (f->received == f->total)
+            fetch_complete(f, 0, "");
+        else if (f->error)
+            fetch_complete(f, f->error, f->cause);
+        else if (f->cancelled)
+            fetch_complete(f, -ECANCELED, "cancelled");
+    }
+    if (f->released && !f->in_table && !f->moving)
+        hd_fetch_destroy_locked(f);
+}
+
+static int fetch_piece_memory(struct hd_link *link, struct hd_rndv *rndv)
+{
+    struct hd_fetch *f = rndv->owner;
+    (void)link;
+    rndv->lent = f->lent;
+    return fetch_memory(f, &rndv->buf, &rndv->offset);
+}
+
+static void fetch_piece_done(void *owner, void *part, size_t length, int error)
+{
+    struct hd_fetch *f = owner;
+    (void)part;
+    if (f->client)
+        fetch_received(f, length);
+    else
+        hd_fetch_sent(f, length, error);
+}
+
+const struct hd_rndv_owner hd_fetch_pieces = {.memory = fetch_piece_memory, .done = fetch_piece_done};
 
 int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle, const struct hd_segment *s)
 {
@@ -315,29 +346,14 @@ int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_h
             f->into->length = s->total;
         f->state = FETCH_MOVING;
         f->moving++;
-        rndv->fetch = f;
+        rndv->ops = &hd_fetch_pieces;
+        rndv->owner = f;
         rndv->offset = s->offset;
         hd_rndv_start(link, rndv);
     }
     if (last)
         fetch_forget(f);
     return 0;
-}
-
-void hd_fetch_received(struct hd_fetch *f, size_t length)
-{
-    f->moving--;
-    f->received += length;
-    if (f->moving == 0) {
-        if (f->received == f->total)
-            fetch_complete(f, 0, "");
-        else if (f->error)
-            fetch_complete(f, f->error, f->cause);
-        else if (f->cancelled)
-            fetch_complete(f, -ECANCELED, "cancelled");
-    }
-    if (f->released && !f->in_table && !f->moving)
-        hd_fetch_destroy_locked(f);
 }
 
 void hd_fetch_transmit(struct hd_link *link)
@@ -367,12 +383,12 @@ static void fetch_end_all(struct hd_link *link, bool quiet)
     snprintf(cause, sizeof(cause), "%.70s: %.86s", link->peer, link->cause);
     for (uint32_t i = 0; i < link->rndv.table.room; i++) { /* transfers end without a word to their fetches */
         struct hd_rndv *rndv = hd_table_at(&link->rndv.table, i);
-        if (!rndv || !rndv->fetch)
+        if (!rndv || rndv->ops != &hd_fetch_pieces)
             continue;
-        struct hd_fetch *f = rndv->fetch;
+        struct hd_fetch *f = rndv->owner;
         if (f->client && !quiet && fetch_still_written(f))
             continue;
-        rndv->fetch = NULL;
+        hd_rndv_disown(rndv);
         if (!f->client) {
             f->inflight--;
             continue;

@@ -85,14 +85,11 @@ int hd_fetch_on_reply(struct hd_link *link, uint32_t handle, uint64_t error, con
 int hd_fetch_on_segment(struct hd_link *link, uint32_t handle, uint64_t server_handle,
                         const struct hd_segment *segment);
 void hd_fetch_on_cancel(struct hd_link *link, uint32_t handle);
-/* Gets memory for the block. */
-int hd_fetch_memory(struct hd_fetch *fetch, hd_buf **buf, size_t *offset);
-/* A transfer of ours came in (client) or went out (server). */
-void hd_fetch_received(struct hd_fetch *fetch, size_t length);
+/* The pieces of blocks that move by rendezvous, at either end. */
+extern const struct hd_rndv_owner hd_fetch_pieces;
+/* Server: a piece went out. */
 void hd_fetch_sent(struct hd_fetch *fetch, size_t length, int error);
 void hd_fetch_transmit(struct hd_link *link);
-/* Whether its block goes into memory that the program has back when the fetch ends. NULL: no. */
-bool hd_fetch_fills_lent_memory(const struct hd_fetch *fetch);
 /* The link is lost: ends what may end yet. */
 void hd_fetch_lost(struct hd_link *link);
 /* Nobody writes into our memory any more: ends the rest. */

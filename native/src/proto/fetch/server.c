@@ -122,7 +122,8 @@ static int serve_post_segment(struct hd_link *link, struct hd_fetch *f)
         hd_rndv_free(link, rndv);
         return err;
     }
-    rndv->fetch = f;
+    rndv->ops = &hd_fetch_pieces;
+    rndv->owner = f;
     f->inflight++;
     f->sent += f->chunk_length;
     if (f->sent == f->total)

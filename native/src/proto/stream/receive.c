@@ -142,6 +142,25 @@ void hd_stream_start_rndvs(struct hd_stream *stream)
     }
 }
 
+static int receive_rndv_memory(struct hd_link *link, struct hd_rndv *rndv)
+{
+    struct hd_msg *msg = rndv->part;
+    int err = hd_arena_alloc(link->engine->arena, rndv->length, &rndv->buf);
+    if (!err)
+        msg->buf = hd_buf_ref(rndv->buf);
+    return err;
+}
+
+static void receive_rndv_done(void *owner, void *part, size_t length, int error)
+{
+    struct hd_msg *msg = part;
+    (void)length, (void)error;
+    msg->rndv = NULL;
+    hd_stream_message_ready(owner, msg);
+}
+
+static const struct hd_rndv_owner receive_owner = {.memory = receive_rndv_memory, .done = receive_rndv_done};
+
 int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const struct hd_rts *rts)
 {
     struct hd_stream *stream;
@@ -171,8 +190,10 @@ int hd_stream_on_rts(struct hd_link *link, uint32_t id, uint64_t handle, const s
         return 0;
     }
     msg->rendezvous = true;
-    rndv->msg = msg;
-    rndv->stream = stream;
+    rndv->ops = &receive_owner;
+    rndv->owner = stream;
+    rndv->part = msg;
+    rndv->stream_id = stream->id;
     if (rndv->held) {
         msg->offer = rndv;
         hd_stream_message_ready(stream, msg);

@@ -152,6 +152,17 @@ static int send_wish_of(const struct hd_stream *stream, size_t length)
     return stream->protocol != HD_PROTOCOL_DEFAULT ? (int)stream->protocol : hd_rndv_wish(stream->link, length);
 }
 
+/* The peer has the message, or does not want it. */
+static void send_rndv_done(void *owner, void *part, size_t length, int error)
+{
+    struct hd_stream *stream = owner;
+    (void)part, (void)error;
+    stream->rndv_out -= length;
+    hd_stream_tell_writer(stream);
+}
+
+static const struct hd_rndv_owner send_owner = {.done = send_rndv_done};
+
 static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_t length, struct hd_sent *sent,
                      struct hd_patience *patience)
 {
@@ -177,7 +188,9 @@ static int send_rndv(struct hd_stream *stream, hd_buf *buf, size_t offset, size_
                 hd_rndv_free(link, rndv);
         } else {
             rndv->mode = 0;
-            rndv->stream = stream;
+            rndv->ops = &send_owner;
+            rndv->owner = stream;
+            rndv->stream_id = stream->id;
             rndv->sent = sent;
             hd_list_add_tail(&stream->tx_rndvs, &rndv->siblings);
             stream->rndv_out += length;

@@ -273,10 +273,8 @@ static struct hd_rndv *stream_transfer_of(const struct hd_msg *msg)
 static void stream_forget_transfer(const struct hd_msg *msg)
 {
     struct hd_rndv *rndv = stream_transfer_of(msg);
-    if (rndv) {
-        rndv->msg = NULL;
-        rndv->stream = NULL;
-    }
+    if (rndv)
+        hd_rndv_disown(rndv);
 }
 
 void hd_stream_lost(struct hd_link *link)
@@ -321,7 +319,7 @@ static void stream_detach(struct hd_stream *stream)
     }
     while (!hd_list_empty(&stream->tx_rndvs)) {
         struct hd_rndv *rndv = hd_container(stream->tx_rndvs.next, struct hd_rndv, siblings);
-        rndv->stream = NULL;
+        hd_rndv_disown(rndv);
         hd_list_remove(&rndv->siblings);
     }
     while (stream->rx_first) {
