@@ -28,7 +28,10 @@ int nanosleep(const struct timespec *wanted, struct timespec *left)
 /* ---- the adapter ---- */
 
 struct queue { /* of completions */
-    struct ibv_cq cq;
+    union {
+        struct ibv_cq cq;
+        struct ibv_cq_ex extended;
+    };
     pthread_mutex_t lock;
     unsigned count, asked; /* asked: times that it was to tell */
     struct ibv_wc wcs[128];
@@ -37,7 +40,7 @@ struct queue { /* of completions */
 enum { VECTORS = 3, SENDS = 512, PARTITIONS = 4 };
 
 static struct {
-    struct ibv_context context;
+    struct verbs_context verbs;
     struct ibv_pd pd;
     enum ibv_mtu mtu;        /* that the last queue pair was connected with */
     atomic_bool slow, asked; /* answers about the port wait, once, for `go_on` */
@@ -61,7 +64,18 @@ static struct {
     int gid_at;
     unsigned asked_for_gids;
     int refuses; /* what connecting a queue pair ends with */
+
+    /* What only newer ones have: bits of enum verbs_feature, and how often each was asked for. */
+    unsigned lacks, asked_for[3];
+    unsigned domains; /* thread domains that there are */
+    unsigned extended_queues, extended_pairs;
+    unsigned unguarded; /* queue pairs destroyed without the lock of their extended queue */
+    bool broken;        /* its completion queues */
+    uint64_t posted_id;
+    struct posted posted; /* by ibv_wr_*, and not complete */
 } adapter;
+
+static bool extended_adapter; /* that tests play */
 
 enum { GIDS = 300 };
 
@@ -176,10 +190,12 @@ static struct ibv_qp *create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr
     adapter.asked_for_pairs++;
     if (adapter.inline_max && attr->cap.max_inline_data > adapter.inline_max)
         return NULL;
-    struct ibv_qp *qp = calloc(1, sizeof(*qp));
+    struct ibv_qp *qp = calloc(1, sizeof(struct ibv_qp_ex));
     qp->context = pd->context;
+    qp->pd = pd;
     qp->qp_num = adapter.next_number ? adapter.next_number : ++adapter.last_number;
     qp->send_cq = attr->send_cq;
+    qp->qp_context = attr->qp_context;
     return qp;
 }
 
@@ -197,6 +213,11 @@ static int modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 
 static int destroy_qp(struct ibv_qp *qp)
 {
+    struct verbs_cq *cq = ((struct verbs_ep *)qp->qp_context)->cq;
+    if (cq->extended && hd_trylock(&cq->lock)) {
+        adapter.unguarded++;
+        hd_unlock(&cq->lock);
+    }
     if (adapter.destroys)
         adapter.destroys(qp);
     free(qp);
@@ -208,6 +229,198 @@ static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t l
     (void)pd, (void)address, (void)length, (void)access;
     return calloc(1, sizeof(struct ibv_mr));
 }
+
+/* ---- what only newer ones have ---- */
+
+/* Whether it has it, which is asked for now. */
+static bool has(enum verbs_feature feature)
+{
+    adapter.asked_for[feature]++;
+    errno = EOPNOTSUPP;
+    return !(adapter.lacks & 1U << feature);
+}
+
+static struct ibv_td *create_thread_domain(struct ibv_context *context, struct ibv_td_init_attr *attr)
+{
+    (void)attr;
+    if (!has(VERBS_DOMAINS))
+        return NULL;
+    adapter.domains++;
+    struct ibv_td *domain = calloc(1, sizeof(*domain));
+    domain->context = context;
+    return domain;
+}
+
+static int destroy_thread_domain(struct ibv_td *domain)
+{
+    adapter.domains--;
+    free(domain);
+    return 0;
+}
+
+static struct ibv_pd *create_parent_domain(struct ibv_context *context, struct ibv_parent_domain_init_attr *attr)
+{
+    assert_ptr_equal(attr->pd, &adapter.pd);
+    assert_non_null(attr->td);
+    struct ibv_pd *domain = calloc(1, sizeof(*domain));
+    domain->context = context;
+    return domain;
+}
+
+static int destroy_domain(struct ibv_pd *domain)
+{
+    assert_ptr_not_equal(domain, &adapter.pd);
+    free(domain);
+    return 0;
+}
+
+static void wr_start(struct ibv_qp_ex *qp)
+{
+    (void)qp;
+    adapter.posted = (struct posted){0};
+}
+
+static void wr_send(struct ibv_qp_ex *qp)
+{
+    adapter.posted_id = qp->wr_id;
+    adapter.posted.reported = qp->wr_flags & IBV_SEND_SIGNALED;
+}
+
+static void wr_send_imm(struct ibv_qp_ex *qp, __be32 word)
+{
+    (void)word;
+    wr_send(qp);
+}
+
+static void wr_set_inline(struct ibv_qp_ex *qp, void *data, size_t length)
+{
+    (void)data, (void)length;
+    assert_true(qp->wr_flags & IBV_SEND_INLINE);
+}
+
+static void wr_set_piece(struct ibv_qp_ex *qp, uint32_t key, uint64_t address, uint32_t length)
+{
+    (void)key;
+    assert_false(qp->wr_flags & IBV_SEND_INLINE);
+    adapter.posted.at = (const char *)(uintptr_t)address + sizeof(struct hd_frame);
+    adapter.posted.length = length - sizeof(struct hd_frame);
+}
+
+static int wr_complete(struct ibv_qp_ex *qp)
+{
+    (void)qp;
+    if (adapter.full)
+        return ENOSPC;
+    adapter.sent[adapter.posted_id % SENDS] = adapter.posted;
+    return 0;
+}
+
+static struct ibv_qp *create_extended_qp(struct ibv_context *context, struct ibv_qp_init_attr_ex *attr)
+{
+    (void)context;
+    if (!has(VERBS_WR))
+        return NULL;
+    struct ibv_qp *qp = create_qp(attr->pd, (struct ibv_qp_init_attr *)attr); /* it begins so */
+    if (!qp)
+        return NULL;
+    adapter.extended_pairs++;
+    struct ibv_qp_ex *extended = (struct ibv_qp_ex *)qp;
+    extended->wr_start = wr_start;
+    extended->wr_send = wr_send;
+    extended->wr_send_imm = wr_send_imm;
+    extended->wr_set_inline_data = wr_set_inline;
+    extended->wr_set_sge = wr_set_piece;
+    extended->wr_complete = wr_complete;
+    return qp;
+}
+
+static struct ibv_qp_ex *to_extended_qp(struct ibv_qp *qp)
+{
+    return (struct ibv_qp_ex *)qp;
+}
+
+static int start_poll(struct ibv_cq_ex *cq, struct ibv_poll_cq_attr *attr)
+{
+    (void)attr;
+    struct queue *queue = hd_container(cq, struct queue, extended);
+    pthread_mutex_lock(&queue->lock);
+    int err = adapter.broken ? EIO : queue->count ? 0 : ENOENT;
+    queue->extended.wr_id = queue->wcs[0].wr_id;
+    queue->extended.status = queue->wcs[0].status;
+    if (err)
+        pthread_mutex_unlock(&queue->lock);
+    return err;
+}
+
+static void end_poll(struct ibv_cq_ex *cq)
+{
+    struct queue *queue = hd_container(cq, struct queue, extended);
+    queue->count--;
+    memmove(queue->wcs, queue->wcs + 1, queue->count * sizeof(*queue->wcs));
+    pthread_mutex_unlock(&queue->lock);
+}
+
+static const struct ibv_wc *shown(struct ibv_cq_ex *cq)
+{
+    struct queue *queue = hd_container(cq, struct queue, extended);
+    return &queue->wcs[0];
+}
+
+static uint32_t read_number(struct ibv_cq_ex *cq)
+{
+    return shown(cq)->qp_num;
+}
+
+static uint32_t read_length(struct ibv_cq_ex *cq)
+{
+    return shown(cq)->byte_len;
+}
+
+static uint32_t read_vendor_error(struct ibv_cq_ex *cq)
+{
+    return shown(cq)->vendor_err;
+}
+
+static unsigned read_flags(struct ibv_cq_ex *cq)
+{
+    return shown(cq)->wc_flags;
+}
+
+static __be32 read_word(struct ibv_cq_ex *cq)
+{
+    return shown(cq)->imm_data;
+}
+
+static struct ibv_cq_ex *create_extended_cq(struct ibv_context *context, struct ibv_cq_init_attr_ex *attr)
+{
+    if (!has(VERBS_CQ_EX))
+        return NULL;
+    assert_int_equal(attr->flags, IBV_CREATE_CQ_ATTR_SINGLE_THREADED);
+    struct ibv_cq *cq = create_cq(context, (int)attr->cqe, attr->cq_context, attr->channel, (int)attr->comp_vector);
+    struct ibv_cq_ex *extended = (struct ibv_cq_ex *)cq;
+    adapter.extended_queues++;
+    extended->start_poll = start_poll;
+    extended->end_poll = end_poll;
+    extended->read_qp_num = read_number;
+    extended->read_byte_len = read_length;
+    extended->read_vendor_err = read_vendor_error;
+    extended->read_wc_flags = read_flags;
+    extended->read_imm_data = read_word;
+    return extended;
+}
+
+static void make_extended(struct verbs_context *verbs)
+{
+    verbs->sz = sizeof(*verbs);
+    verbs->context.abi_compat = __VERBS_ABI_IS_EXTENDED;
+    verbs->alloc_td = create_thread_domain;
+    verbs->dealloc_td = destroy_thread_domain;
+    verbs->alloc_parent_domain = create_parent_domain;
+    verbs->create_qp_ex = create_extended_qp;
+    verbs->create_cq_ex = create_extended_cq;
+}
+
+/* ---- what all have ---- */
 
 static int forget_memory(struct ibv_mr *mr)
 {
@@ -270,6 +483,8 @@ static const struct verbs_api api = {.query_port = query_port,
                                      .create_qp = create_qp,
                                      .modify_qp = modify_qp,
                                      .destroy_qp = destroy_qp,
+                                     .dealloc_pd = destroy_domain,
+                                     .qp_to_qp_ex = to_extended_qp,
                                      .event_type_str = some_words};
 
 /* ---- its device, and links over it ---- */
@@ -285,13 +500,15 @@ static void begin_with(const char *const *options)
 {
     memset(&world, 0, sizeof(world));
     memset(&adapter, 0, sizeof(adapter));
-    adapter.context.ops.poll_cq = poll_cq;
-    adapter.context.ops.req_notify_cq = notify;
-    adapter.context.ops.post_srq_recv = post_receive;
-    adapter.context.ops.post_send = post_send;
-    adapter.context.num_comp_vectors = VECTORS;
+    adapter.verbs.context.ops.poll_cq = poll_cq;
+    adapter.verbs.context.ops.req_notify_cq = notify;
+    adapter.verbs.context.ops.post_srq_recv = post_receive;
+    adapter.verbs.context.ops.post_send = post_send;
+    adapter.verbs.context.num_comp_vectors = VECTORS;
     adapter.partitions[0] = 0xffff;
-    adapter.pd.context = &adapter.context;
+    adapter.pd.context = &adapter.verbs.context;
+    if (extended_adapter)
+        make_extended(&adapter.verbs);
     world.engine = test_engine(options);
     hd_transport_complete(&world.ops, &hd_verbs_ops);
     world.device = *world.engine->devices[0];
@@ -302,7 +519,7 @@ static void begin_with(const char *const *options)
     world.verbs = (struct verbs_device){
         .device = &world.device,
         .api = &api,
-        .context = &adapter.context,
+        .context = &adapter.verbs.context,
         .pd = &adapter.pd,
         .name = "played0",
         .port = 1,
@@ -699,6 +916,143 @@ static void a_peer_that_overruns_its_credits_costs_others_nothing(void **state)
     finish();
 }
 
+/* ---- what only newer adapters have ---- */
+
+static int send_frame(struct verbs_ep *ep, size_t length);
+static unsigned lines; /* logged about what is missing */
+
+static void count_line(void *arg, enum hd_log_level level, const char *line)
+{
+    (void)arg;
+    lines += level == HD_LOG_INFO && strstr(line, "goes without") != NULL;
+}
+
+static struct hd_log counting_log = {.write = count_line, .level = HD_LOG_INFO};
+
+static void begin_newer(unsigned lacks, const char *option)
+{
+    extended_adapter = true;
+    begin_with((const char *const[]){option, NULL});
+    extended_adapter = false;
+    adapter.lacks = lacks;
+    lines = 0;
+    world.device.log = &counting_log;
+}
+
+enum { DOMAINS = 64, NEWER_LINKS = 100 };
+
+/* A frame sent and reported, one arrived, on each of many links. */
+static void use_links(struct verbs_ep *eps[NEWER_LINKS])
+{
+    for (unsigned i = 0; i < NEWER_LINKS; i++) {
+        struct verbs_ep *ep = eps[i] = of(connected());
+        ep->report_every = 1;
+        assert_ok(send_frame(ep, 8));
+        assert_true(adapter.sent[0].reported);
+        adapter.sent[0].reported = false;
+        report(queue_of(ep), ep->number, 0);
+        report(queue_of(ep), ep->number, VERBS_RX_TAG | 1);
+        assert_true(ep->base.ops->pending(&ep->base));
+        assert_int_equal(atomic_load(&ep->inbox.tx_put), 1);
+        assert_int_equal(arrivals_of(ep), 1);
+    }
+}
+
+static void end_links(struct verbs_ep *eps[NEWER_LINKS])
+{
+    for (unsigned i = 0; i < NEWER_LINKS; i++) {
+        atomic_store(&eps[i]->last_wqe, true); /* then nothing waits for the adapter */
+        end_of(eps[i]);
+    }
+    assert_int_equal(adapter.domains, 0);
+    assert_int_equal(adapter.unguarded, 0);
+    finish();
+}
+
+/* Each queue pair has a domain of its own, or the device's. */
+static void expect_own_domains(struct verbs_ep *const eps[NEWER_LINKS], unsigned wanted)
+{
+    unsigned own = 0;
+    for (unsigned i = 0; i < NEWER_LINKS; i++) {
+        own += eps[i]->qp->pd != &adapter.pd;
+        for (unsigned j = 0; j < i; j++)
+            assert_true(eps[i]->qp->pd == &adapter.pd || eps[i]->qp->pd != eps[j]->qp->pd);
+    }
+    assert_int_equal(own, wanted);
+    assert_int_equal(adapter.domains, wanted);
+}
+
+static void what_a_newer_adapter_has_is_used(void **state)
+{
+    (void)state;
+    struct verbs_ep *eps[NEWER_LINKS];
+    begin_newer(0, NULL);
+    use_links(eps);
+    assert_int_equal(adapter.extended_pairs, NEWER_LINKS);
+    assert_int_equal(adapter.extended_queues, 1);
+    expect_own_domains(eps, DOMAINS);
+    assert_int_equal(lines, 0);
+    end_links(eps);
+}
+
+static void what_an_adapter_lacks_is_tried_once_and_said(void **state)
+{
+    (void)state;
+    static const enum verbs_feature features[] = {VERBS_WR, VERBS_CQ_EX, VERBS_DOMAINS};
+    for (size_t i = 0; i < HD_COUNT(features); i++) {
+        struct verbs_ep *eps[NEWER_LINKS];
+        begin_newer(1U << features[i], NULL);
+        use_links(eps);
+        assert_int_equal(adapter.asked_for[features[i]], 1);
+        assert_int_equal(lines, 1);
+        assert_int_equal(adapter.extended_pairs, features[i] == VERBS_WR ? 0 : NEWER_LINKS);
+        assert_int_equal(adapter.extended_queues, features[i] != VERBS_CQ_EX);
+        expect_own_domains(eps, features[i] == VERBS_DOMAINS ? 0 : DOMAINS);
+        end_links(eps);
+    }
+}
+
+static void an_option_leaves_out_what_is_newer(void **state)
+{
+    (void)state;
+    struct verbs_ep *eps[NEWER_LINKS];
+    begin_newer(0, "verbs.extended=false");
+    use_links(eps);
+    for (size_t i = 0; i < HD_COUNT(adapter.asked_for); i++)
+        assert_int_equal(adapter.asked_for[i], 0);
+    assert_int_equal(lines, 0);
+    end_links(eps);
+}
+
+/* That is refused for what is asked of it, which says nothing about ibv_wr_*. */
+static void an_extended_queue_pair_takes_as_much_inline(void **state)
+{
+    (void)state;
+    begin_newer(0, "verbs.inline=220");
+    adapter.inline_max = 60;
+    struct verbs_ep *ep = of(connected());
+    assert_int_equal(ep->inline_max, 60);
+    assert_non_null(ep->extended);
+    assert_int_equal(lines, 0);
+    end_of(ep);
+    assert_int_equal(adapter.unguarded, 0);
+    finish();
+}
+
+static void a_broken_extended_queue_ends_its_links(void **state)
+{
+    (void)state;
+    begin_newer(0, NULL);
+    struct verbs_ep *ep = of(connected());
+    assert_false(ep->base.ops->pending(&ep->base));
+    adapter.broken = true;
+    assert_false(ep->base.ops->pending(&ep->base));
+    assert_int_equal(atomic_load(&ep->event), (int)IBV_EVENT_CQ_ERR + 1);
+    adapter.broken = false;
+    end_of(ep);
+    finish();
+}
+
 /* ---- GIDs ---- */
 
 static void expect_gid(int index, unsigned least, unsigned most)
@@ -899,9 +1253,8 @@ static void a_link_borrows_a_wide_ring_and_gives_it_back(void **state)
 
 /* Frames of all sizes, sent by the adapter at its leisure: none is written over before, and whenever there is no room
  * the adapter is to report something, unless it is itself that takes no more. */
-static void frames_are_kept_until_they_are_sent(void **state)
+static void keep_frames_until_they_are_sent(void)
 {
-    (void)state;
     begin_with((const char *const[]){"verbs.send.buffer=128k", NULL});
     struct verbs_ep *ep = of(endpoint_of(64, 0));
     answer(&ep->base);
@@ -932,6 +1285,20 @@ static void frames_are_kept_until_they_are_sent(void **state)
     finish();
 }
 
+static void frames_are_kept_until_they_are_sent(void **state)
+{
+    (void)state;
+    keep_frames_until_they_are_sent();
+}
+
+static void frames_are_kept_until_an_extended_queue_sent_them(void **state)
+{
+    (void)state;
+    extended_adapter = true;
+    keep_frames_until_they_are_sent();
+    extended_adapter = false;
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -945,12 +1312,18 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_number_used_again_brings_nothing_of_before),
         cmocka_unit_test(a_peer_that_overruns_its_credits_costs_others_nothing),
         cmocka_unit_test(as_much_is_inline_as_the_device_takes),
+        cmocka_unit_test(what_a_newer_adapter_has_is_used),
+        cmocka_unit_test(what_an_adapter_lacks_is_tried_once_and_said),
+        cmocka_unit_test(an_option_leaves_out_what_is_newer),
+        cmocka_unit_test(an_extended_queue_pair_takes_as_much_inline),
+        cmocka_unit_test(a_broken_extended_queue_ends_its_links),
         cmocka_unit_test(gids_are_looked_up_after_an_event_only),
         cmocka_unit_test(gids_are_looked_up_after_a_set_up_that_failed),
         cmocka_unit_test(a_port_is_used_in_its_partition),
         cmocka_unit_test(ports_of_two_partitions_do_not_meet),
         cmocka_unit_test(a_link_borrows_a_wide_ring_and_gives_it_back),
         cmocka_unit_test(frames_are_kept_until_they_are_sent),
+        cmocka_unit_test(frames_are_kept_until_an_extended_queue_sent_them),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

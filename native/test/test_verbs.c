@@ -11,7 +11,7 @@
 
 #include "link/link.h"
 #include "support.h"
-#include "transport/verbs/verbs.h"
+#include "transport/verbs/cq.h"
 
 /* ---- devices ---- */
 
@@ -68,6 +68,35 @@ static void a_link_shows_its_queue_pair(void **state)
     assert_int_equal(pair.client->shown->queue_pair, server->peer.qp);
     assert_int_equal(pair.server->shown->queue_pair, client->peer.qp);
     pair_close(&pair);
+}
+
+/* What Soft-RoCE's driver has of it: ibv_wr_* and extended completion queues. Inline or not, with and without a word
+ * beside the bytes, by reads and by writes. */
+static void newer_calls_and_older_ones_move_the_same(void **state)
+{
+    (void)state;
+    static const char *const options[] = {"verbs.extended=true", "verbs.extended=false"};
+    for (size_t i = 0; i < HD_COUNT(options); i++) {
+        struct pair pair;
+        hd_stream *client, *server, *other_client, *other_server;
+        pair_open(&pair, (const char *const[]){options[i], "verbs.inline=100", NULL});
+        pair_stream(&pair, NULL, &client, &server);
+        pair_stream(&pair, NULL, &other_client, &other_server);
+        const struct verbs_ep *ep = (const void *)pair.client->ep;
+        assert_int_equal(ep->extended != NULL, i == 0);
+        assert_int_equal(ep->cq->extended != NULL, i == 0);
+        for (unsigned j = 0; j < 200; j++) {
+            static const size_t lengths[] = {0, 1, 90, 101, 4000, 30000, 200000};
+            exchange(client, server, lengths[j % 7], j);
+            exchange(other_server, other_client, lengths[j % 5], j);
+        }
+        assert_true(counter(pair.a, "messages.read") + counter(pair.a, "messages.write") > 0);
+        hd_stream_close(client);
+        hd_stream_close(server);
+        hd_stream_close(other_client);
+        hd_stream_close(other_server);
+        pair_close(&pair);
+    }
 }
 
 /* ---- memory ---- */
@@ -478,6 +507,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_device_that_is_not_there_is_named),
         cmocka_unit_test(devices_by_name_number_and_port),
         cmocka_unit_test(a_link_shows_its_queue_pair),
+        cmocka_unit_test(newer_calls_and_older_ones_move_the_same),
         cmocka_unit_test(receive_memory_goes_with_the_last_link),
         cmocka_unit_test(receive_buffers_leave_half_of_the_memory),
         cmocka_unit_test(one_receive_buffer_is_lent_at_a_time),

@@ -110,26 +110,26 @@ static int open_send_ring(struct verbs_ep *ep)
     return err;
 }
 
-static struct ibv_qp *try_inline(struct verbs_device *dev, struct ibv_qp_init_attr *init, uint32_t bytes)
+static struct ibv_qp *try_inline(struct verbs_ep *ep, struct ibv_qp_init_attr *init, uint32_t bytes)
 {
     init->cap.max_inline_data = bytes;
-    return dev->api->create_qp(dev->pd, init);
+    return hd_verbs_create_qp(ep, init);
 }
 
 /* A queue pair that takes as much inline as the device has, which is less than `most`; it does not say how much. */
-static struct ibv_qp *search_inline(struct verbs_device *dev, struct ibv_qp_init_attr *init, uint32_t most)
+static struct ibv_qp *search_inline(struct verbs_ep *ep, struct ibv_qp_init_attr *init, uint32_t most)
 {
-    struct ibv_qp *best = try_inline(dev, init, 0);
+    struct ibv_qp *best = try_inline(ep, init, 0);
     struct ibv_qp_cap cap = init->cap;
     uint32_t least = cap.max_inline_data;
     while (best && least + 1 < most) {
         uint32_t middle = least + (most - least) / 2;
-        struct ibv_qp *better = try_inline(dev, init, middle);
+        struct ibv_qp *better = try_inline(ep, init, middle);
         if (!better) {
             most = middle;
             continue;
         }
-        dev->api->destroy_qp(best);
+        hd_verbs_destroy_qp(ep, best);
         best = better;
         cap = init->cap;
         least = cap.max_inline_data > middle ? cap.max_inline_data : middle;
@@ -138,13 +138,14 @@ static struct ibv_qp *search_inline(struct verbs_device *dev, struct ibv_qp_init
     return best;
 }
 
-static struct ibv_qp *create_queue_pair(struct verbs_device *dev, struct ibv_qp_init_attr *init)
+static struct ibv_qp *create_queue_pair(struct verbs_ep *ep, struct ibv_qp_init_attr *init)
 {
+    struct verbs_device *dev = ep->dev;
     uint32_t wanted = (uint32_t)dev->device->conf->verbs_inline, most = atomic_load(&dev->inline_below);
-    struct ibv_qp *qp = try_inline(dev, init, most && most <= wanted ? most - 1 : wanted);
+    struct ibv_qp *qp = try_inline(ep, init, most && most <= wanted ? most - 1 : wanted);
     if (qp || init->cap.max_inline_data == 0)
         return qp;
-    qp = search_inline(dev, init, init->cap.max_inline_data);
+    qp = search_inline(ep, init, init->cap.max_inline_data);
     if (qp)
         atomic_store(&dev->inline_below, init->cap.max_inline_data + 1);
     return qp;
@@ -159,12 +160,14 @@ static int open_queue_pair(struct verbs_ep *ep)
                                     .srq = ep->pool->srq,
                                     .qp_type = IBV_QPT_RC,
                                     .cap = {.max_send_wr = ep->tx_depth, .max_send_sge = 2}};
-    ep->qp = create_queue_pair(dev, &init);
+    hd_verbs_domain_open(ep);
+    ep->qp = create_queue_pair(ep, &init);
     if (!ep->qp)
         return hd_error(-errno, "verbs device %s gives no queue pair for %u sends: %s", dev->name, ep->tx_depth,
                         strerror(errno));
+    ep->extended = hd_verbs_may(dev, VERBS_WR) ? dev->api->qp_to_qp_ex(ep->qp) : NULL;
     hd_verbs_cq_enter(ep);
-    ep->inline_max = init.cap.max_inline_data;
+    ep->inline_max = init.cap.max_inline_data < VERBS_INLINE_MAX ? init.cap.max_inline_data : VERBS_INLINE_MAX;
     ep->zcopy_min = (size_t)dev->device->conf->verbs_zcopy_threshold;
     ep->framing = VERBS_FRAMING;
     struct ibv_qp_attr attr = {.qp_state = IBV_QPS_INIT,
@@ -389,8 +392,9 @@ static void flush_queue_pair(struct verbs_ep *ep)
 static void destroy_queue_pair(struct verbs_ep *ep)
 {
     hd_verbs_discard(ep);
-    ep->dev->api->destroy_qp(ep->qp);
+    hd_verbs_destroy_qp(ep, ep->qp);
     ep->qp = NULL;
+    ep->extended = NULL;
     hd_verbs_cq_remove(ep);
     hd_verbs_discard(ep);
     for (uint64_t i = ep->tx_done; i < ep->tx_posted; i++) { /* the adapter will not say so any more */
@@ -460,6 +464,7 @@ void hd_verbs_destroy(struct hd_ep *base)
     struct timespec pause = {.tv_nsec = 1000000};
     while (!end_queue_pair(ep)) /* of a set-up that failed: a link is destroyed once it is quiet */
         nanosleep(&pause, NULL);
+    hd_verbs_domain_close(ep);
     if (ep->cq) {
         hd_verbs_repost(ep);
         hd_verbs_cq_leave(ep->cq, ep->tx_depth);

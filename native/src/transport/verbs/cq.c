@@ -136,7 +136,7 @@ static void cq_tell(struct verbs_cq *cq, struct verbs_ep *ep)
     }
 }
 
-static void cq_broke(struct verbs_cq *cq)
+void hd_verbs_cq_broke(struct verbs_cq *cq)
 {
     for (uint32_t i = 0; i <= cq->table_mask; i++)
         for (struct verbs_ep *ep = cq->table[i]; ep; ep = ep->same_place)
@@ -149,7 +149,7 @@ static void cq_broke(struct verbs_cq *cq)
 void hd_verbs_cq_deliver(struct verbs_cq *cq, int count, struct verbs_ep *own)
 {
     if (count < 0)
-        cq_broke(cq);
+        hd_verbs_cq_broke(cq);
     for (int i = 0; i < count; i++) {
         const struct ibv_wc *wc = &cq->wcs[i];
         bool arrival = wc->wr_id & VERBS_RX_TAG;
@@ -186,7 +186,7 @@ void hd_verbs_cq_listen(struct verbs_cq *cq, bool comm)
         hd_verbs_cq_heard(cq);
     cq->notified = true;
     if (ibv_req_notify_cq(cq->cq, 0))
-        cq_broke(cq);
+        hd_verbs_cq_broke(cq);
 }
 
 void hd_verbs_cq_ignore(struct verbs_cq *cq)
@@ -335,6 +335,20 @@ static int cq_vector(const struct verbs_device *dev, unsigned thread)
     return (int)((dev->first_vector + thread) % vectors);
 }
 
+static int cq_create_queue(struct verbs_cq *cq, int vector)
+{
+    struct verbs_device *dev = cq->dev;
+    cq->extended = hd_verbs_create_cq_ex(cq, vector);
+    int err = errno;
+    if (cq->extended)
+        cq->cq = ibv_cq_ex_to_cq(cq->extended);
+    else
+        cq->cq = dev->api->create_cq(dev->context, (int)cq->room, cq, cq->channel, vector);
+    if (cq->cq && !cq->extended && hd_verbs_may(dev, VERBS_CQ_EX))
+        hd_verbs_lacks(dev, VERBS_CQ_EX, err);
+    return cq->cq ? 0 : errno;
+}
+
 static int cq_open(struct verbs_cq *cq, uint32_t sends)
 {
     struct verbs_device *dev = cq->dev;
@@ -347,10 +361,10 @@ static int cq_open(struct verbs_cq *cq, uint32_t sends)
     int err = cq_open_channel(cq);
     if (err)
         return err;
-    cq->cq = dev->api->create_cq(dev->context, (int)cq->room, cq, cq->channel, cq_vector(dev, cq->thread));
-    if (!cq->cq)
-        return hd_error(-errno, "verbs device %s gives no completion queue for %u entries: %s", dev->name, cq->room,
-                        strerror(errno));
+    err = cq_create_queue(cq, cq_vector(dev, cq->thread));
+    if (err)
+        return hd_error(-err, "verbs device %s gives no completion queue for %u entries: %s", dev->name, cq->room,
+                        strerror(err));
     cq_widen_table(cq, ENDPOINTS);
     return cq->table ? 0 : hd_error(-ENOMEM, "out of memory");
 }

@@ -32,6 +32,7 @@ struct verbs_cq {
     uint32_t room, reserved; /* completions; under dev->lock */
     struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
+    struct ibv_cq_ex *extended; /* the same, without a lock of the driver's; NULL: it has one */
     int epoll_fd;
 
     struct hd_lock lock;
@@ -71,6 +72,13 @@ static inline void hd_verbs_cq_seize(struct verbs_cq *cq)
     atomic_fetch_sub(&cq->wanted, 1);
 }
 
+/* Without a lock of the driver's, or NULL. */
+struct ibv_cq_ex *hd_verbs_create_cq_ex(struct verbs_cq *cq, int vector);
+/* ibv_poll_cq() of an extended queue, into cq->wcs, of which it sets what hd_verbs_cq_deliver() reads. */
+int hd_verbs_poll_extended(struct verbs_cq *cq);
+/* Its endpoints end. Under the lock. */
+void hd_verbs_cq_broke(struct verbs_cq *cq);
+
 /* Puts so many completions of cq->wcs where they belong; < 0: the queue is broken. `own`: the endpoint that is not to
  * be told of its own, or NULL. */
 void hd_verbs_cq_deliver(struct verbs_cq *cq, int count, struct verbs_ep *own);
@@ -78,7 +86,7 @@ void hd_verbs_cq_deliver(struct verbs_cq *cq, int count, struct verbs_ep *own);
 /* Takes a batch, under the lock. @return whether there may be more. */
 static inline bool hd_verbs_cq_poll(struct verbs_cq *cq, struct verbs_ep *own)
 {
-    int n = ibv_poll_cq(cq->cq, VERBS_BATCH, cq->wcs);
+    int n = cq->extended ? hd_verbs_poll_extended(cq) : ibv_poll_cq(cq->cq, VERBS_BATCH, cq->wcs);
     if (n)
         hd_verbs_cq_deliver(cq, n, own);
     return n == VERBS_BATCH;

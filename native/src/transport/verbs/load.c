@@ -2,7 +2,7 @@
 
 /*
  * libibverbs is opened when it is needed, so that the engine runs on hosts without it. Symbols are asked for by the
- * version that every libibverbs of the last fifteen years has.
+ * version that every libibverbs of the last fifteen years has. A newer symbol is NULL in a library without it.
  *
  * Some calls are inline functions of its header that go through a table of the context (ibv_poll_cq, ibv_post_send,
  * ibv_post_srq_recv, ibv_req_notify_cq); they need no symbol.
@@ -36,8 +36,19 @@ static const struct {
     SYMBOL(ack_async_event), SYMBOL(event_type_str),   SYMBOL(query_pkey),    SYMBOL(resize_cq),
 };
 
+static const struct {
+    const char *name, *version;
+    size_t at;
+} newer_symbols[] = {
+    {"ibv_qp_to_qp_ex", "IBVERBS_1.6", offsetof(struct verbs_api, qp_to_qp_ex)},
+};
+
 static int resolve(void *library)
 {
+    for (size_t i = 0; i < HD_COUNT(newer_symbols); i++) {
+        void *symbol = dlvsym(library, newer_symbols[i].name, newer_symbols[i].version);
+        memcpy((char *)&api + newer_symbols[i].at, &symbol, sizeof(symbol));
+    }
     for (size_t i = 0; i < HD_COUNT(symbols); i++) {
         void *symbol = dlvsym(library, symbols[i].name, "IBVERBS_1.1");
         if (!symbol) /* what did not change since then has its first version */

@@ -363,11 +363,50 @@ void hd_verbs_discard(struct verbs_ep *ep)
 
 /* ---- sending ---- */
 
-static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, struct verbs_tx tx)
+/* In one piece: Soft-RoCE's driver sends nothing of ibv_wr_set_inline_data_list() (rdma-core until June 2026). */
+static void post_inline(struct ibv_qp_ex *qp, const struct ibv_sge *sge, int count)
+{
+    char whole[VERBS_INLINE_MAX];
+    void *at = count == 1 ? (void *)(uintptr_t)sge->addr : whole;
+    size_t length = count == 1 ? sge->length : 0;
+    for (int i = 0; at == whole && i < count; length += sge[i++].length)
+        memcpy(whole + length, (const void *)(uintptr_t)sge[i].addr, sge[i].length);
+    ibv_wr_set_inline_data(qp, at, length);
+}
+
+/* ibv_post_send() by ibv_wr_*. A driver that looks at the flag for inline data, which is said by the call, finds it. */
+static int post_extended(struct ibv_qp_ex *qp, const struct ibv_send_wr *wr)
+{
+    const struct ibv_sge *sge = wr->sg_list;
+    ibv_wr_start(qp);
+    qp->wr_id = wr->wr_id;
+    qp->wr_flags = wr->send_flags;
+    if (wr->opcode == IBV_WR_SEND)
+        ibv_wr_send(qp);
+    else if (wr->opcode == IBV_WR_SEND_WITH_IMM)
+        ibv_wr_send_imm(qp, wr->imm_data);
+    else if (wr->opcode == IBV_WR_RDMA_READ)
+        ibv_wr_rdma_read(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+    else
+        ibv_wr_rdma_write(qp, wr->wr.rdma.rkey, wr->wr.rdma.remote_addr);
+    if (wr->send_flags & IBV_SEND_INLINE)
+        post_inline(qp, sge, wr->num_sge);
+    else
+        ibv_wr_set_sge(qp, sge->lkey, sge->addr, sge->length);
+    int err = ibv_wr_complete(qp);
+    return err == ENOSPC ? ENOMEM : err; /* drivers call a full queue either */
+}
+
+static inline int post_request(struct verbs_ep *ep, struct ibv_send_wr *wr)
 {
     struct ibv_send_wr *bad;
+    return ep->extended ? post_extended(ep->extended, wr) : ibv_post_send(ep->qp, wr, &bad);
+}
+
+static inline int post(struct verbs_ep *ep, struct ibv_send_wr *wr, struct verbs_tx tx)
+{
     wr->wr_id = ep->tx_posted;
-    int err = ibv_post_send(ep->qp, wr, &bad);
+    int err = post_request(ep, wr);
     if (err == ENOMEM)
         return -EAGAIN;
     if (err)

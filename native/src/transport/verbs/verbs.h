@@ -13,6 +13,7 @@
  *   frame.h     what a frame looks like on the wire
  *   cq.h, cq.c  completion queues, which links share
  *   wait.c      waiting for one's completions
+ *   extended.c  what only newer drivers have; which locks of a driver's are left out
  *   verbs.c     traffic
  *
  * An endpoint is a queue pair. Endpoints of one communication thread share a completion queue. Whoever polls that puts
@@ -62,6 +63,8 @@ struct verbs_api {
     void (*ack_async_event)(struct ibv_async_event *event);
     const char *(*wc_status_str)(enum ibv_wc_status status);
     const char *(*event_type_str)(enum ibv_event_type type);
+    /* NULL in an older library. */
+    struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp);
 };
 
 /* The library's functions, or NULL with hd_last_error() set. */
@@ -111,6 +114,8 @@ struct verbs_device {
     atomic_bool told_of_rings;
     unsigned first_vector;         /* completion vector of the first communication thread */
     _Atomic uint32_t inline_below; /* so many bytes are more than a work request takes; 0: not known */
+    _Atomic unsigned missing;      /* bits of enum verbs_feature */
+    _Atomic unsigned domains;      /* thread domains of endpoints */
     pthread_t watcher;
     int stop_fd;
     bool watched;
@@ -135,6 +140,14 @@ void hd_verbs_take_event(struct verbs_device *dev, const struct ibv_async_event 
 
 /* Registers memory. @return NULL with hd_last_error() set. */
 struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access);
+
+/* What not every adapter and driver has. */
+enum verbs_feature { VERBS_WR, VERBS_CQ_EX, VERBS_DOMAINS };
+
+/* Whether to try it: verbs.extended, and it was not refused. */
+bool hd_verbs_may(struct verbs_device *dev, enum verbs_feature feature);
+/* It was refused: nobody tries again, and the log says so once. */
+void hd_verbs_lacks(struct verbs_device *dev, enum verbs_feature feature, int err);
 
 /* Whether the device can reach a buffer, and by what key. */
 static inline bool hd_verbs_reaches(const struct verbs_device *dev, const hd_buf *buf)
@@ -233,10 +246,11 @@ void hd_verbs_ring_end(struct verbs_ep *ep);
 
 /* ---- endpoints ---- */
 
-#define VERBS_RX_TAG  (1ULL << 63) /* in a work request's id: a receive; the rest is the index */
-#define VERBS_BATCH   16
-#define VERBS_RMA_MAX 64
-#define VERBS_BYE     0xfe /* frame type: the sender closed the link */
+#define VERBS_RX_TAG     (1ULL << 63) /* in a work request's id: a receive; the rest is the index */
+#define VERBS_BATCH      16
+#define VERBS_RMA_MAX    64
+#define VERBS_INLINE_MAX 4096 /* bytes: what verbs.inline allows */
+#define VERBS_BYE        0xfe /* frame type: the sender closed the link */
 
 enum verbs_tx_kind { VERBS_TX_FRAME, VERBS_TX_READ, VERBS_TX_WRITE, VERBS_TX_BYE };
 
@@ -296,8 +310,11 @@ struct verbs_ep {
     struct hd_limits mine, peers;
     struct verbs_cq *cq;
     struct ibv_qp *qp;
-    uint32_t number;             /* the queue pair's, also when that is gone */
-    struct verbs_ep *same_place; /* in the table of the completion queue, as all that follows under its lock */
+    struct ibv_qp_ex *extended;   /* the same for ibv_wr_*, or NULL */
+    struct ibv_td *thread_domain; /* of this queue pair only: extended.c says why; NULL: the driver locks it */
+    struct ibv_pd *domain;        /* with it */
+    uint32_t number;              /* the queue pair's, also when that is gone */
+    struct verbs_ep *same_place;  /* in the table of the completion queue, as all that follows under its lock */
     bool listed;
     bool asleep;            /* a thread is in wait() */
     bool told;              /* and was woken */
@@ -359,6 +376,15 @@ void hd_verbs_ep_close(struct hd_ep *ep);
 void hd_verbs_retire(struct hd_ep *ep);
 bool hd_verbs_quiet(struct hd_ep *ep);
 void hd_verbs_destroy(struct hd_ep *ep);
+
+/* ---- extended.c ---- */
+
+void hd_verbs_domain_open(struct verbs_ep *ep);
+/* The queue pair must be gone. */
+void hd_verbs_domain_close(struct verbs_ep *ep);
+/* A queue pair of the endpoint's completion queue, with ibv_wr_* where hd_verbs_may() says so afterwards. */
+struct ibv_qp *hd_verbs_create_qp(struct verbs_ep *ep, struct ibv_qp_init_attr *init);
+void hd_verbs_destroy_qp(struct verbs_ep *ep, struct ibv_qp *qp);
 
 /* Traffic, for the end of an endpoint. */
 int hd_verbs_post_bye(struct verbs_ep *ep);

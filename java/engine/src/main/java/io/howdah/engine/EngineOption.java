@@ -135,6 +135,11 @@ public enum EngineOption {
   VERBS_TIMEOUT("hadoop.rdma.verbs.timeout", "time", "67ms", "4096ns .. 1m"),
   /** How often a packet is sent again before the link is lost. */
   VERBS_RETRY_COUNT("hadoop.rdma.verbs.retry.count", "int", "7", "0 .. 7"),
+  /**
+   * Uses what newer adapters and drivers have, where they have it: ibv_wr_*, completion queues and queue pairs without
+   * locks of the driver's. What is missing is logged at info. false is for a driver that has a fault there.
+   */
+  VERBS_EXTENDED("hadoop.rdma.verbs.extended", "bool", "true", "0 .. 1"),
   /** Directory of the counter file; empty for none. */
   STATS_DIR("hadoop.rdma.stats.dir", "text", "/dev/shm", ""),
   /** Peers that have counters of their own. */
