@@ -13,6 +13,7 @@
 #include "core/context.h"
 #include "support.h"
 #include "transport/verbs/cq.h"
+#include "transport/verbs/vector.h"
 
 /* ---- sleeps of this thread ---- */
 
@@ -1053,6 +1054,63 @@ static void a_broken_extended_queue_ends_its_links(void **state)
     finish();
 }
 
+/* ---- completion vectors ---- */
+
+static void expect_vector(const char *line, bool found, unsigned vector, unsigned interrupt)
+{
+    unsigned v = 0, n = 0;
+    assert_int_equal(hd_verbs_vector_parse(line, "0000:3b:00.0", &v, &n), found);
+    assert_int_equal(v, vector);
+    assert_int_equal(n, interrupt);
+}
+
+static void interrupts_tell_their_vector(void **state)
+{
+    (void)state;
+    expect_vector("64:  12  0  IR-PCI-MSI 31457281-edge      mlx5_comp7@pci:0000:3b:00.0\n", true, 7, 64);
+    expect_vector("64:  12  0  IR-PCI-MSIX-0000:3b:00.0    8-edge      mlx5_comp7@pci:0000:3b:00.0", true, 7, 64);
+    expect_vector("131: 0 0 PCI-MSI 4-edge mlx4-comp-11@pci:0000:3b:00.0\n", true, 11, 131);
+    expect_vector("9: 0 0 PCI-MSI 4-edge bnxt_re-nq-2@pci:0000:3b:00.0\n", true, 2, 9);
+    unsigned v, n;
+    assert_false(hd_verbs_vector_parse("64: 1 mlx5_comp7@pci:0000:3b:00.1\n", "0000:3b:00.0", &v, &n));
+    assert_false(hd_verbs_vector_parse("64: 1 mlx5_comp7@pci:0000:3b:00.01\n", "0000:3b:00.0", &v, &n));
+    assert_false(hd_verbs_vector_parse("64: 1 mlx5_async0@pci:0000:3b:00.0\n", "0000:3b:00.0", &v, &n));
+    assert_false(hd_verbs_vector_parse("64: 1 mlx5_comp@pci:0000:3b:00.0\n", "0000:3b:00.0", &v, &n));
+    assert_false(hd_verbs_vector_parse("NMI: 1 2 Non-maskable interrupts\n", "0000:3b:00.0", &v, &n));
+    assert_false(hd_verbs_vector_parse("           CPU0       CPU1\n", "0000:3b:00.0", &v, &n));
+    assert_false(hd_verbs_vector_parse("", "0000:3b:00.0", &v, &n));
+}
+
+static unsigned vector_for(const char *const interrupts[4], const char *thread, unsigned turn)
+{
+    struct hd_cpuset sets[4] = {0}, runs = {0};
+    for (int i = 0; i < 4; i++)
+        if (interrupts[i])
+            assert_ok(hd_cpuset_parse(interrupts[i], &sets[i]));
+    assert_ok(hd_cpuset_parse(thread, &runs));
+    return hd_verbs_vector_choose(sets, 4, &runs, turn);
+}
+
+static void a_thread_is_interrupted_where_it_runs(void **state)
+{
+    (void)state;
+    const char *const each[4] = {"0", "1", "8", "9"}, *const some[4] = {NULL, "2-5", NULL, "4-7"},
+                      *const none[4] = {NULL};
+    assert_int_equal(vector_for(each, "8", 0), 2);
+    assert_int_equal(vector_for(each, "8", 7), 2);
+    assert_int_equal(vector_for(each, "8-15", 0), 2);
+    assert_int_equal(vector_for(each, "8-15", 1), 3);
+    assert_int_equal(vector_for(each, "8-15", 2), 2);
+    for (unsigned turn = 0; turn < 8; turn++) {
+        assert_int_equal(vector_for(each, "0-15", turn), turn % 4);
+        assert_int_equal(vector_for(each, "3", turn), turn % 4); /* none fits */
+        assert_int_equal(vector_for(none, "3", turn), turn % 4); /* none is known */
+    }
+    assert_int_equal(vector_for(some, "5", 0), 1);
+    assert_int_equal(vector_for(some, "5", 1), 3);
+    assert_int_equal(vector_for(some, "2", 1), 1);
+}
+
 /* ---- GIDs ---- */
 
 static void expect_gid(int index, unsigned least, unsigned most)
@@ -1317,6 +1375,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_option_leaves_out_what_is_newer),
         cmocka_unit_test(an_extended_queue_pair_takes_as_much_inline),
         cmocka_unit_test(a_broken_extended_queue_ends_its_links),
+        cmocka_unit_test(interrupts_tell_their_vector),
+        cmocka_unit_test(a_thread_is_interrupted_where_it_runs),
         cmocka_unit_test(gids_are_looked_up_after_an_event_only),
         cmocka_unit_test(gids_are_looked_up_after_a_set_up_that_failed),
         cmocka_unit_test(a_port_is_used_in_its_partition),

@@ -21,6 +21,8 @@
 #include "memory/predict.h"
 #include "transport/wire.h"
 
+#define HD_COMMS_MAX 64 /* what communication.threads allows */
+
 struct hd_comm;
 struct hd_device;
 struct hd_link_hooks;
@@ -60,6 +62,7 @@ struct hd_engine {
     /* communication threads */
     struct hd_comm *comms;
     unsigned comm_count;
+    _Atomic pid_t comm_ids[HD_COMMS_MAX]; /* the threads' numbers in the system, once they are where they run */
     _Atomic unsigned next_comm;
 
     /* I/O threads of fetches */

@@ -318,6 +318,7 @@ static int greeting_prepare(struct greeting *g, struct hd_device *device, const 
         return err;
     }
     ep_params.thread = (*link)->comm.thread;
+    ep_params.thread_id = atomic_load(&g->engine->comm_ids[ep_params.thread]);
     err = initiator ? 0 : greeting_admit(g, *link, device);
     if (!err)
         err = device->ops->ep_create(device, &ep_params, ep);

@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "progress/comm.h"
@@ -607,6 +608,7 @@ static void *comm_run(void *arg)
     hd_kick_enter(&comm->kick);
     if (comm->engine->binds)
         hd_affinity_enter_communication(comm->engine->binds);
+    atomic_store(&comm->engine->comm_ids[comm - comm->engine->comms], (pid_t)syscall(SYS_gettid));
     while (!atomic_load(&comm->stop)) {
         struct epoll_event events[64];
         int timeout = comm_to_milliseconds(comm_sleep(comm, next_look));

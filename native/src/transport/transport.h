@@ -112,6 +112,7 @@ struct hd_ep_params {
     struct hd_sink sink;
     uint8_t token[HD_ID_LENGTH];
     unsigned thread; /* the number of the communication thread that will serve it */
+    pid_t thread_id; /* that thread's number in the system; 0: it has not begun to run */
     int guard_fd;    /* the peer's death ends it; not to be read from, and not the endpoint's to close */
 };
 

@@ -179,7 +179,7 @@ static int open_queue_pair(struct verbs_ep *ep)
     return err ? hd_error(-err, "verbs device %s does not initialise a queue pair: %s", dev->name, strerror(err)) : 0;
 }
 
-static int set_up(struct verbs_ep *ep, unsigned thread)
+static int set_up(struct verbs_ep *ep, const struct hd_ep_params *params)
 {
     struct verbs_device *dev = ep->dev;
     const struct hd_conf *conf = dev->device->conf;
@@ -195,7 +195,7 @@ static int set_up(struct verbs_ep *ep, unsigned thread)
     ep->report_every = smaller((uint64_t)conf->verbs_signal_interval, (int)(ep->frames_max / 2));
     err = hd_verbs_pool_join(dev, arrivals_most(&ep->mine), &ep->pool);
     if (!err)
-        err = hd_verbs_cq_join(dev, thread, ep->pool, ep->tx_depth, &ep->cq);
+        err = hd_verbs_cq_join(dev, params, ep->pool, ep->tx_depth, &ep->cq);
     if (!err)
         err = open_inbox(ep);
     if (!err)
@@ -231,7 +231,7 @@ int hd_verbs_create(struct hd_device *device, const struct hd_ep_params *params,
     ep->held_last = &ep->held_first;
     hd_list_init(&ep->node);
     hd_list_init(&ep->sleeper);
-    int err = set_up(ep, params->thread);
+    int err = set_up(ep, params);
     if (err) {
         char why[512];
         snprintf(why, sizeof(why), "%s", hd_last_error());

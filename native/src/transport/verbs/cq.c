@@ -3,6 +3,7 @@
 /* Completion queues that endpoints share: their life, the table, handing out what comes. cq.h says how. */
 
 #include "transport/verbs/cq.h"
+#include "transport/verbs/vector.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -328,13 +329,6 @@ static uint32_t cq_most(const struct verbs_device *dev)
     return dev->attr.max_cqe > 0 ? (uint32_t)dev->attr.max_cqe : UINT16_MAX;
 }
 
-/* Completions of a communication thread interrupt the processors of one completion vector. */
-static int cq_vector(const struct verbs_device *dev, unsigned thread)
-{
-    unsigned vectors = dev->context->num_comp_vectors > 1 ? (unsigned)dev->context->num_comp_vectors : 1;
-    return (int)((dev->first_vector + thread) % vectors);
-}
-
 static int cq_create_queue(struct verbs_cq *cq, int vector)
 {
     struct verbs_device *dev = cq->dev;
@@ -349,7 +343,7 @@ static int cq_create_queue(struct verbs_cq *cq, int vector)
     return cq->cq ? 0 : errno;
 }
 
-static int cq_open(struct verbs_cq *cq, uint32_t sends)
+static int cq_open(struct verbs_cq *cq, pid_t thread_id, uint32_t sends)
 {
     struct verbs_device *dev = cq->dev;
     uint64_t wanted = cq->pool->room + (uint64_t)sends * ENDPOINTS, least = (uint64_t)cq->pool->room + sends;
@@ -361,7 +355,9 @@ static int cq_open(struct verbs_cq *cq, uint32_t sends)
     int err = cq_open_channel(cq);
     if (err)
         return err;
-    err = cq_create_queue(cq, cq_vector(dev, cq->thread));
+    unsigned vectors = dev->context->num_comp_vectors > 1 ? (unsigned)dev->context->num_comp_vectors : 1;
+    unsigned vector = hd_verbs_vector(dev->name, vectors, thread_id, dev->first_vector + cq->thread);
+    err = cq_create_queue(cq, (int)vector);
     if (err)
         return hd_error(-err, "verbs device %s gives no completion queue for %u entries: %s", dev->name, cq->room,
                         strerror(err));
@@ -369,8 +365,8 @@ static int cq_open(struct verbs_cq *cq, uint32_t sends)
     return cq->table ? 0 : hd_error(-ENOMEM, "out of memory");
 }
 
-static int cq_create(struct verbs_device *dev, unsigned thread, struct verbs_pool *pool, uint32_t sends,
-                     struct verbs_cq **out)
+static int cq_create(struct verbs_device *dev, const struct hd_ep_params *params, struct verbs_pool *pool,
+                     uint32_t sends, struct verbs_cq **out)
 {
     struct verbs_cq *cq = calloc(1, sizeof(*cq));
     if (!cq)
@@ -379,11 +375,11 @@ static int cq_create(struct verbs_device *dev, unsigned thread, struct verbs_poo
         .source = {.fd = -1, .take = cq_take, .enter = cq_enter, .poll = cq_help, .leave = cq_leave, .end = cq_end},
         .dev = dev,
         .pool = pool,
-        .thread = thread,
+        .thread = params->thread,
         .epoll_fd = -1};
     hd_list_init(&cq->sleepers);
     hd_list_init(&cq->source.node);
-    int err = cq_open(cq, sends);
+    int err = cq_open(cq, params->thread_id, sends);
     if (err) {
         cq_free(cq);
         return err;
@@ -438,12 +434,12 @@ static struct verbs_cq *cq_that_fits(struct verbs_device *dev, unsigned thread, 
     return NULL;
 }
 
-int hd_verbs_cq_join(struct verbs_device *dev, unsigned thread, struct verbs_pool *pool, uint32_t sends,
-                     struct verbs_cq **out)
+int hd_verbs_cq_join(struct verbs_device *dev, const struct hd_ep_params *params, struct verbs_pool *pool,
+                     uint32_t sends, struct verbs_cq **out)
 {
     pthread_mutex_lock(&dev->lock);
-    struct verbs_cq *cq = cq_that_fits(dev, thread, pool, sends);
-    int err = cq ? 0 : cq_create(dev, thread, pool, sends, &cq);
+    struct verbs_cq *cq = cq_that_fits(dev, params->thread, pool, sends);
+    int err = cq ? 0 : cq_create(dev, params, pool, sends, &cq);
     if (!err) {
         cq->reserved += sends;
         cq_widen_table(cq, atomic_fetch_add(&cq->source.users, 1) + 1);

@@ -52,8 +52,8 @@ struct verbs_cq {
 };
 
 /* Lets an endpoint of a communication thread use a queue: `sends` completions, and those of the pool's buffers. */
-int hd_verbs_cq_join(struct verbs_device *dev, unsigned thread, struct verbs_pool *pool, uint32_t sends,
-                     struct verbs_cq **cq);
+int hd_verbs_cq_join(struct verbs_device *dev, const struct hd_ep_params *params, struct verbs_pool *pool,
+                     uint32_t sends, struct verbs_cq **cq);
 /* The queue pair must be gone. */
 void hd_verbs_cq_leave(struct verbs_cq *cq, uint32_t sends);
 /* With the device. */

@@ -14,6 +14,7 @@
  *   cq.h, cq.c  completion queues, which links share
  *   wait.c      waiting for one's completions
  *   extended.c  what only newer drivers have; which locks of a driver's are left out
+ *   vector.c    which processors a completion interrupts
  *   verbs.c     traffic
  *
  * An endpoint is a queue pair. Endpoints of one communication thread share a completion queue. Whoever polls that puts
@@ -112,7 +113,7 @@ struct verbs_device {
     unsigned rings_kept;
     size_t rings_lent;
     atomic_bool told_of_rings;
-    unsigned first_vector;         /* completion vector of the first communication thread */
+    unsigned first_vector;         /* whose turn comes first among completion vectors that fit */
     _Atomic uint32_t inline_below; /* so many bytes are more than a work request takes; 0: not known */
     _Atomic unsigned missing;      /* bits of enum verbs_feature */
     _Atomic unsigned domains;      /* thread domains of endpoints */
