@@ -6,10 +6,13 @@
  */
 
 #include <errno.h>
+#include <linux/mempolicy.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/numa.h"
 #include "core/context.h"
 #include "support.h"
 #include "transport/verbs/cq.h"
@@ -67,13 +70,15 @@ static struct {
     int refuses; /* what connecting a queue pair ends with */
 
     /* What only newer ones have: bits of enum verbs_feature, and how often each was asked for. */
-    unsigned lacks, asked_for[3];
+    unsigned lacks, asked_for[4];
     unsigned domains; /* thread domains that there are */
     unsigned extended_queues, extended_pairs;
     unsigned unguarded; /* queue pairs destroyed without the lock of their extended queue */
     bool broken;        /* its completion queues */
     uint64_t posted_id;
     struct posted posted; /* by ibv_wr_*, and not complete */
+    int access;           /* of the last registration */
+    int policy;           /* of the thread during it: MPOL_* */
 } adapter;
 
 static bool extended_adapter; /* that tests play */
@@ -227,7 +232,9 @@ static int destroy_qp(struct ibv_qp *qp)
 
 static struct ibv_mr *register_memory(struct ibv_pd *pd, void *address, size_t length, int access)
 {
-    (void)pd, (void)address, (void)length, (void)access;
+    (void)pd, (void)address, (void)length;
+    adapter.access = access;
+    syscall(SYS_get_mempolicy, &adapter.policy, NULL, 0, NULL, 0);
     return calloc(1, sizeof(struct ibv_mr));
 }
 
@@ -410,6 +417,12 @@ static struct ibv_cq_ex *create_extended_cq(struct ibv_context *context, struct 
     return extended;
 }
 
+static struct ibv_mr *register_relaxed(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned access)
+{
+    assert_int_equal(iova, (uintptr_t)address);
+    return has(VERBS_RELAXED) ? register_memory(pd, address, length, (int)access) : NULL;
+}
+
 static void make_extended(struct verbs_context *verbs)
 {
     verbs->sz = sizeof(*verbs);
@@ -486,6 +499,7 @@ static const struct verbs_api api = {.query_port = query_port,
                                      .destroy_qp = destroy_qp,
                                      .dealloc_pd = destroy_domain,
                                      .qp_to_qp_ex = to_extended_qp,
+                                     .reg_mr_iova2 = register_relaxed,
                                      .event_type_str = some_words};
 
 /* ---- its device, and links over it ---- */
@@ -524,6 +538,7 @@ static void begin_with(const char *const *options)
         .pd = &adapter.pd,
         .name = "played0",
         .port = 1,
+        .numa_node = -1,
         .attr = {.max_cqe = 65536, .max_qp_wr = 65536, .max_qp_rd_atom = 16, .max_qp_init_rd_atom = 16},
         .frame_max = HD_FRAME_MIN_PAYLOAD};
     pthread_mutex_init(&world.verbs.lock, NULL);
@@ -991,6 +1006,7 @@ static void what_a_newer_adapter_has_is_used(void **state)
     use_links(eps);
     assert_int_equal(adapter.extended_pairs, NEWER_LINKS);
     assert_int_equal(adapter.extended_queues, 1);
+    assert_true(adapter.access & IBV_ACCESS_RELAXED_ORDERING);
     expect_own_domains(eps, DOMAINS);
     assert_int_equal(lines, 0);
     end_links(eps);
@@ -999,7 +1015,7 @@ static void what_a_newer_adapter_has_is_used(void **state)
 static void what_an_adapter_lacks_is_tried_once_and_said(void **state)
 {
     (void)state;
-    static const enum verbs_feature features[] = {VERBS_WR, VERBS_CQ_EX, VERBS_DOMAINS};
+    static const enum verbs_feature features[] = {VERBS_WR, VERBS_CQ_EX, VERBS_DOMAINS, VERBS_RELAXED};
     for (size_t i = 0; i < HD_COUNT(features); i++) {
         struct verbs_ep *eps[NEWER_LINKS];
         begin_newer(1U << features[i], NULL);
@@ -1008,6 +1024,7 @@ static void what_an_adapter_lacks_is_tried_once_and_said(void **state)
         assert_int_equal(lines, 1);
         assert_int_equal(adapter.extended_pairs, features[i] == VERBS_WR ? 0 : NEWER_LINKS);
         assert_int_equal(adapter.extended_queues, features[i] != VERBS_CQ_EX);
+        assert_int_equal((adapter.access & IBV_ACCESS_RELAXED_ORDERING) != 0, features[i] != VERBS_RELAXED);
         expect_own_domains(eps, features[i] == VERBS_DOMAINS ? 0 : DOMAINS);
         end_links(eps);
     }
@@ -1109,6 +1126,77 @@ static void a_thread_is_interrupted_where_it_runs(void **state)
     assert_int_equal(vector_for(some, "5", 0), 1);
     assert_int_equal(vector_for(some, "5", 1), 3);
     assert_int_equal(vector_for(some, "2", 1), 1);
+}
+
+/* ---- memory ---- */
+
+static void memory_for_peers_is_relaxed_where_the_adapter_can(void **state)
+{
+    (void)state;
+    char bytes[64];
+    for (int lacking = 0; lacking < 2; lacking++) {
+        struct hd_slab slab = {.base = bytes, .size = sizeof(bytes)};
+        begin_newer(lacking ? 1U << VERBS_RELAXED : 0, NULL);
+        assert_ok(hd_verbs_slab_add(&world.device, &slab));
+        assert_int_equal(adapter.access, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE |
+                                             (lacking ? 0 : IBV_ACCESS_RELAXED_ORDERING));
+        hd_verbs_slab_remove(&world.device, &slab);
+        finish();
+    }
+}
+
+static void the_node_of_an_adapter_counts_if_there_are_several(void **state)
+{
+    (void)state;
+    assert_int_equal(hd_numa_node_by("1", "0-1"), 1);
+    assert_int_equal(hd_numa_node_by("0", "0,8"), 0);
+    assert_int_equal(hd_numa_node_by("8", "0,8"), 8);
+    assert_int_equal(hd_numa_node_by("0", "0"), -1);
+    assert_int_equal(hd_numa_node_by("-1", "0-1"), -1);
+    assert_int_equal(hd_numa_node_by("", "0-1"), -1);
+    assert_int_equal(hd_numa_node_by("99999", "0-1"), -1);
+    assert_int_equal(hd_numa_node_of("/no/such/file"), -1);
+}
+
+static int own_policy(void)
+{
+    int policy = -1;
+    syscall(SYS_get_mempolicy, &policy, NULL, 0, NULL, 0);
+    return policy;
+}
+
+static void register_on_node(int node)
+{
+    char bytes[64];
+    adapter.policy = -1;
+    world.verbs.numa_node = node;
+    struct ibv_mr *mr = hd_verbs_register(&world.verbs, bytes, sizeof(bytes), IBV_ACCESS_LOCAL_WRITE);
+    assert_non_null(mr);
+    forget_memory(mr);
+}
+
+/* A container may forbid it: then memory is registered all the same. */
+static void memory_is_registered_on_the_node_of_the_adapter(void **state)
+{
+    (void)state;
+    unsigned long nodes = 1;
+    bool allowed = syscall(SYS_set_mempolicy, MPOL_DEFAULT, NULL, 0) == 0;
+    printf("the system lets a thread prefer a node: %s\n", allowed ? "yes" : "no");
+    begin();
+    register_on_node(-1);
+    assert_int_equal(adapter.policy, own_policy());
+    register_on_node(0);
+    assert_int_equal(adapter.policy, allowed ? MPOL_PREFERRED : own_policy());
+    assert_false(allowed && own_policy() != MPOL_DEFAULT);
+    assert_int_equal(atomic_load(&world.verbs.told_of_node), !allowed);
+    if (allowed && syscall(SYS_set_mempolicy, MPOL_INTERLEAVE, &nodes, 8 * sizeof(nodes)) == 0) {
+        register_on_node(0); /* the program has a policy */
+        assert_int_equal(adapter.policy, MPOL_INTERLEAVE);
+        assert_int_equal(own_policy(), MPOL_INTERLEAVE);
+        assert_true(atomic_load(&world.verbs.told_of_node));
+        hd_numa_restore();
+    }
+    finish();
 }
 
 /* ---- GIDs ---- */
@@ -1377,6 +1465,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_broken_extended_queue_ends_its_links),
         cmocka_unit_test(interrupts_tell_their_vector),
         cmocka_unit_test(a_thread_is_interrupted_where_it_runs),
+        cmocka_unit_test(memory_for_peers_is_relaxed_where_the_adapter_can),
+        cmocka_unit_test(the_node_of_an_adapter_counts_if_there_are_several),
+        cmocka_unit_test(memory_is_registered_on_the_node_of_the_adapter),
         cmocka_unit_test(gids_are_looked_up_after_an_event_only),
         cmocka_unit_test(gids_are_looked_up_after_a_set_up_that_failed),
         cmocka_unit_test(a_port_is_used_in_its_partition),

@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "base/numa.h"
 #include "transport/verbs/cq.h"
 
 #define CLASS_FOLDER "/sys/class/infiniband"
@@ -353,9 +354,49 @@ static int open_wished(struct verbs_device *dev)
 
 /* ---- memory ---- */
 
+/* The adapter may write to memory in another order than it was sent, but always before it reports that it did. Nobody
+ * here looks for data before it is reported. */
+static struct ibv_mr *register_relaxed(struct verbs_device *dev, void *base, size_t size, int access)
+{
+    if (dev->api->reg_mr_iova2)
+        return dev->api->reg_mr_iova2(dev->pd, base, size, (uintptr_t)base,
+                                      (unsigned)access | IBV_ACCESS_RELAXED_ORDERING);
+    errno = EOPNOTSUPP;
+    return NULL;
+}
+
+static struct ibv_mr *register_where_it_is(struct verbs_device *dev, void *base, size_t size, int access)
+{
+    bool relaxed = hd_verbs_may(dev, VERBS_RELAXED);
+    struct ibv_mr *mr = relaxed ? register_relaxed(dev, base, size, access) : NULL;
+    int err = errno;
+    if (mr)
+        return mr;
+    mr = dev->api->reg_mr(dev->pd, base, size, access);
+    if (mr && relaxed) /* else it is refused for what both have in common */
+        hd_verbs_lacks(dev, VERBS_RELAXED, err);
+    return mr;
+}
+
+/* What is not in memory yet comes from the adapter's NUMA node. */
+static struct ibv_mr *register_close(struct verbs_device *dev, void *base, size_t size, int access)
+{
+    int refused = dev->numa_node < 0 ? 0 : hd_numa_prefer(dev->numa_node);
+    struct ibv_mr *mr = register_where_it_is(dev, base, size, access);
+    int err = errno;
+    if (dev->numa_node >= 0 && !refused)
+        hd_numa_restore();
+    if (refused && !atomic_exchange(&dev->told_of_node, true))
+        hd_log(dev->device->log, HD_LOG_INFO, "verbs device %s is on NUMA node %d, but memory is not placed there: %s",
+               dev->name, dev->numa_node,
+               refused == -EEXIST ? "the program has a policy of its own" : strerror(-refused));
+    errno = err;
+    return mr;
+}
+
 struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access)
 {
-    struct ibv_mr *mr = dev->api->reg_mr(dev->pd, base, size, access);
+    struct ibv_mr *mr = register_close(dev, base, size, access);
     if (mr)
         return mr;
     int err = errno ? errno : ENOMEM;
@@ -561,6 +602,9 @@ static int set_up(struct verbs_device *dev)
     err = dev->api->query_device(dev->context, &dev->attr);
     if (err)
         return hd_error(-err, "verbs device %s cannot be queried: %s", dev->name, strerror(err));
+    char numa_node[256];
+    snprintf(numa_node, sizeof(numa_node), CLASS_FOLDER "/%s/device/numa_node", dev->name);
+    dev->numa_node = hd_numa_node_of(numa_node);
     dev->pd = dev->api->alloc_pd(dev->context);
     if (!dev->pd)
         return hd_error(-errno, "verbs device %s gives no protection domain: %s", dev->name, strerror(errno));
@@ -578,7 +622,7 @@ int hd_verbs_open(struct hd_device *device)
     if (!dev)
         return hd_error(-ENOMEM, "out of memory");
     dev->device = device;
-    dev->stop_fd = -1;
+    dev->stop_fd = dev->numa_node = -1;
     dev->frame_max = device->conf->eager_threshold;
     if (dev->frame_max < HD_FRAME_MIN_PAYLOAD)
         dev->frame_max = HD_FRAME_MIN_PAYLOAD;

@@ -36,6 +36,7 @@ void hd_verbs_lacks(struct verbs_device *dev, enum verbs_feature feature, int er
         [VERBS_WR] = "ibv_wr_*",
         [VERBS_CQ_EX] = "completion queues without locks of the driver's",
         [VERBS_DOMAINS] = "queue pairs without locks of the driver's (thread domains)",
+        [VERBS_RELAXED] = "relaxed ordering of what is written to memory",
     };
     unsigned bit = 1U << feature;
     if (!(atomic_fetch_or(&dev->missing, bit) & bit))

@@ -41,6 +41,7 @@ static const struct {
     size_t at;
 } newer_symbols[] = {
     {"ibv_qp_to_qp_ex", "IBVERBS_1.6", offsetof(struct verbs_api, qp_to_qp_ex)},
+    {"ibv_reg_mr_iova2", "IBVERBS_1.8", offsetof(struct verbs_api, reg_mr_iova2)},
 };
 
 static int resolve(void *library)

@@ -66,6 +66,7 @@ struct verbs_api {
     const char *(*event_type_str)(enum ibv_event_type type);
     /* NULL in an older library. */
     struct ibv_qp_ex *(*qp_to_qp_ex)(struct ibv_qp *qp);
+    struct ibv_mr *(*reg_mr_iova2)(struct ibv_pd *pd, void *address, size_t length, uint64_t iova, unsigned access);
 };
 
 /* The library's functions, or NULL with hd_last_error() set. */
@@ -121,6 +122,8 @@ struct verbs_device {
     int stop_fd;
     bool watched;
     atomic_bool told; /* that a slab could not be registered */
+    int numa_node;    /* that memory for it is taken from; -1: any */
+    atomic_bool told_of_node;
 };
 
 const char *hd_verbs_probe(void);
@@ -143,7 +146,7 @@ void hd_verbs_take_event(struct verbs_device *dev, const struct ibv_async_event 
 struct ibv_mr *hd_verbs_register(struct verbs_device *dev, void *base, size_t size, int access);
 
 /* What not every adapter and driver has. */
-enum verbs_feature { VERBS_WR, VERBS_CQ_EX, VERBS_DOMAINS };
+enum verbs_feature { VERBS_WR, VERBS_CQ_EX, VERBS_DOMAINS, VERBS_RELAXED };
 
 /* Whether to try it: verbs.extended, and it was not refused. */
 bool hd_verbs_may(struct verbs_device *dev, enum verbs_feature feature);

@@ -137,7 +137,8 @@ public enum EngineOption {
   VERBS_RETRY_COUNT("hadoop.rdma.verbs.retry.count", "int", "7", "0 .. 7"),
   /**
    * Uses what newer adapters and drivers have, where they have it: ibv_wr_*, completion queues and queue pairs without
-   * locks of the driver's. What is missing is logged at info. false is for a driver that has a fault there.
+   * locks of the driver's, relaxed ordering of what is written to memory. What is missing is logged at info. false is
+   * for a driver that has a fault there.
    */
   VERBS_EXTENDED("hadoop.rdma.verbs.extended", "bool", "true", "0 .. 1"),
   /** Directory of the counter file; empty for none. */
