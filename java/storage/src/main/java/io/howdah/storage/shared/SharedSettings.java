@@ -179,6 +179,18 @@ public final class SharedSettings {
     }
   }
 
+  /**
+   * Checks that the path is not in a DataNode's folder, which upstream scans, moves away and removes as its own.
+   *
+   * @throws IOException if it is; the message says what to do
+   */
+  public void checkApartFrom(Path folder) throws IOException {
+    if (path().normalize().startsWith(folder.toAbsolutePath().normalize())) {
+      throw new IOException(Options.SHARED_PATH.key() + "=" + path() + " is in " + folder
+          + " of dfs.datanode.data.dir, which one DataNode has for itself: name a folder outside of it");
+    }
+  }
+
   private void look(long room) throws IOException {
     Path path = path();
     String name = Options.SHARED_PATH.key() + "=" + path;

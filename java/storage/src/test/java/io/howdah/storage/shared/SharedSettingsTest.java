@@ -57,6 +57,17 @@ class SharedSettingsTest {
   }
 
   @Test
+  void aPathInADataNodesOwnFolderIsRefused() throws IOException {
+    SharedSettings read = SharedSettings.of(conf("/lustre/node/hdfs"));
+    for (String own : new String[] {"/lustre/node", "/lustre/node/hdfs", "/lustre/other/../node/hdfs/."}) {
+      assertThatThrownBy(() -> read.checkApartFrom(Paths.get(own))).hasMessageStartingWith("dfs.rdma.lustre.path="
+          + "/lustre/node/hdfs is in " + own + " of dfs.datanode.data.dir");
+    }
+    read.checkApartFrom(Paths.get("/lustre/node/hdf"));
+    read.checkApartFrom(Paths.get("/lustre/node/hdfs/data"));
+  }
+
+  @Test
   void whatAnHsyncPersistsHasToLastWhenTheBlockEnds() throws IOException {
     Configuration conf = conf("/lustre");
     conf.set("dfs.rdma.memory.hsync", "persist");

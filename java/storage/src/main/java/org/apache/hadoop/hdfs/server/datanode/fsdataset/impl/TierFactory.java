@@ -71,6 +71,9 @@ public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements 
     }
     if (settings.mode().isShared()) {
       SharedSettings shared = SharedSettings.of(conf);
+      for (StorageLocation location : DataNode.getStorageLocations(conf)) {
+        shared.checkApartFrom(location.getFile().toPath());
+      }
       shared.check(conf.getLongBytes(DFSConfigKeys.DFS_BLOCK_SIZE_KEY, DFSConfigKeys.DFS_BLOCK_SIZE_DEFAULT));
     }
   }

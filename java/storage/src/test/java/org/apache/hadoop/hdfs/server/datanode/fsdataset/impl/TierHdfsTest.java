@@ -425,7 +425,7 @@ class TierHdfsTest {
   }
 
   @Test
-  void whatCannotBeDoneIsRefusedAtTheStart() {
+  void whatCannotBeDoneIsRefusedAtTheStart() throws IOException {
     Configuration conf = TierCluster.hhh();
     assertRefused(conf, "[RAM_DISK]/proc/howdah,[DISK]/tmp/howdah")
         .hasMessageStartingWith("[RAM_DISK]/proc/howdah of dfs.datanode.data.dir is on proc, not in RAM: ");
@@ -449,6 +449,22 @@ class TierHdfsTest {
     assertRefused(conf, folders).hasMessageContaining("HHH-L");
     assertThatThrownBy(() -> new TierCluster(conf, 1, DISK).close())
         .hasMessageContaining("dfs.rdma.hhh.mode=Lustre-BB");
+  }
+
+  @Test
+  void aSharedPathThatDoesNotDoIsRefusedBeforeAnythingIsWritten() throws IOException {
+    java.nio.file.Path own = Files.createTempDirectory("howdah-storage-test-");
+    String folders = "[DISK]" + own;
+    Configuration conf = TierCluster.mode("Lustre");
+    conf.set("dfs.replication", "1");
+    assertRefused(conf, folders).hasMessageStartingWith("dfs.rdma.lustre.path is not set");
+    conf.set("dfs.rdma.lustre.path", own + "/shared");
+    assertRefused(conf, folders)
+        .hasMessageStartingWith("dfs.rdma.lustre.path=" + own + "/shared is in " + own + " of dfs.datanode.data.dir");
+    conf.set("dfs.rdma.lustre.path", own + "-none");
+    assertRefused(conf, folders).hasMessageStartingWith("dfs.rdma.lustre.path=" + own + "-none is not a folder");
+    assertThat(own.toFile().list()).isEmpty();
+    Files.delete(own);
   }
 
   private static AbstractThrowableAssert<?, ?> assertRefused(Configuration conf, String folders) {
