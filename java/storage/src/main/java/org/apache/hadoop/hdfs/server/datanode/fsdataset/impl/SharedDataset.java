@@ -383,11 +383,16 @@ final class SharedDataset extends TierDataset {
     return locally(old, () -> super.updateReplicaUnderRecovery(old, recovery, newId, length));
   }
 
+  /**
+   * The Mover takes what this DataNode serves for others for replicas of type ARCHIVE, and has them moved. There is
+   * nothing to move then, which is no error: the Mover would try again, and fail in the end.
+   */
   @Override
   public ReplicaInfo moveBlockAcrossStorage(ExtendedBlock block, StorageType type) throws IOException {
     FinalizedReplica replica = remote(block.getBlockPoolId(), block.getBlockId());
     if (replica != null && replica.getVolume() == kept) {
-      throw new ReplicaNotFoundException(ReplicaNotFoundException.NON_EXISTENT_REPLICA + block);
+      LOG.info("{} is served for another DataNode, and is not moved to {}", block, type);
+      return null;
     }
     return super.moveBlockAcrossStorage(block, type);
   }
