@@ -1,5 +1,7 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import static org.assertj.core.api.Assertions.assertThat;
+
 import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -11,6 +13,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FSDataInputStream;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.fs.StorageType;
@@ -21,9 +24,10 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
 
 /**
- * Schedules by seed, against a model, in the mode HHH-L: closed files are there whatever DataNodes die, are taken for
- * dead, come back, lose their files or give them up for their copies, and the shared path has what is in the files and
- * nothing else in the end.
+ * Schedules by seed, against a model, in the mode HHH-L: files are written, flushed, appended to, truncated, renamed,
+ * joined, kept in snapshots and given more or fewer replicas. Closed ones are there whatever DataNodes die, are taken
+ * for dead, come back, lose their files or give them up for their copies, and the shared path has what is in the files
+ * and nothing else in the end.
  */
 class SharedModelTest {
   private static final int SCHEDULES =
@@ -32,8 +36,12 @@ class SharedModelTest {
   private static final int STEPS = SCHEDULES > 1 ? 12 : 8;
   private static final int BLOCK = 64 << 10;
   private static final int NODES = 4;
+  private static final String FOLDER = "/files/";
 
   private final TreeMap<String, byte[]> files = new TreeMap<>();
+  /** Files in snapshots, which do not change. */
+  private final TreeMap<String, byte[]> kept = new TreeMap<>();
+  private final List<String> snapshots = new ArrayList<>();
   private final List<DataNodeProperties> away = new ArrayList<>();
   private TierCluster hdfs;
   private Random random;
@@ -70,6 +78,8 @@ class SharedModelTest {
     conf.setInt("dfs.datanode.directoryscan.interval", 1);
     try (TierCluster cluster = new TierCluster(conf, NODES, TierCluster.THREE)) {
       hdfs = cluster;
+      hdfs.fs.mkdirs(path(FOLDER));
+      hdfs.fs.allowSnapshot(path(FOLDER));
       for (long seed = SEED; seed < SEED + SCHEDULES; seed++) {
         schedule(seed, shared);
       }
@@ -88,6 +98,11 @@ class SharedModelTest {
       }
       step = "end";
       comeBack();
+      for (String snapshot : snapshots) {
+        hdfs.fs.deleteSnapshot(path(FOLDER), snapshot);
+      }
+      snapshots.clear();
+      kept.clear();
       for (String name : new ArrayList<>(files.keySet())) {
         delete(name);
       }
@@ -102,9 +117,11 @@ class SharedModelTest {
   }
 
   private String step(int number) throws Exception {
-    int what = random.nextInt(20);
+    int what = random.nextInt(26);
     if (files.isEmpty() || what < 6) {
       return create(number);
+    } else if (what == 20 || what == 21) {
+      return snapshot();
     }
     String name = (String) files.keySet().toArray()[random.nextInt(files.size())];
     if (what < 10) {
@@ -117,8 +134,14 @@ class SharedModelTest {
       delete(name);
     } else if (what < 17) {
       goAway(random.nextBoolean());
-    } else {
+    } else if (what < 20) {
       lose();
+    } else if (what < 24) {
+      hdfs.fs.setReplication(path(name), (short) (1 + random.nextInt(2)));
+    } else if (what == 24) {
+      rename(name, number);
+    } else {
+      join(name, number);
     }
     return name + " and " + what;
   }
@@ -129,25 +152,72 @@ class SharedModelTest {
     return bytes;
   }
 
+  private static org.apache.hadoop.fs.Path path(String name) {
+    return new org.apache.hadoop.fs.Path(name);
+  }
+
   private String create(int number) throws IOException {
-    String name = "/file" + number;
-    byte[] bytes = some();
-    try (FSDataOutputStream out = hdfs.fs.create(new org.apache.hadoop.fs.Path(name), true, 4096, (short) 1, BLOCK)) {
+    String name = FOLDER + "file" + number;
+    write(name, some());
+    return "create";
+  }
+
+  private void write(String name, byte[] bytes) throws IOException {
+    try (FSDataOutputStream out = hdfs.fs.create(path(name), true, 4096, (short) 1, BLOCK)) {
       out.write(bytes);
     }
     files.put(name, bytes);
-    return "create";
+  }
+
+  private String snapshot() throws IOException {
+    String name = "s" + snapshots.size();
+    String root = hdfs.fs.createSnapshot(path(FOLDER), name).toUri().getPath();
+    snapshots.add(name);
+    files.forEach((file, bytes) -> kept.put(root + "/" + path(file).getName(), bytes));
+    return "snapshot";
+  }
+
+  private void rename(String name, int number) throws IOException {
+    String other = FOLDER + "renamed" + number;
+    assertThat(hdfs.fs.rename(path(name), path(other))).isTrue();
+    files.put(other, files.remove(name));
+  }
+
+  /** Upstream joins no file that is in a snapshot, and at their replication only. */
+  private void join(String name, int number) throws IOException {
+    if (!snapshots.isEmpty()) {
+      return;
+    }
+    String other = FOLDER + "joined" + number;
+    write(other, some());
+    hdfs.fs.setReplication(path(other), hdfs.fs.getFileStatus(path(name)).getReplication());
+    hdfs.fs.concat(path(name), new org.apache.hadoop.fs.Path[] {path(other)});
+    files.put(name, and(files.get(name), files.remove(other)));
+  }
+
+  private static byte[] and(byte[] one, byte[] other) {
+    byte[] all = Arrays.copyOf(one, one.length + other.length);
+    System.arraycopy(other, 0, all, one.length, other.length);
+    return all;
   }
 
   private void append(String name) throws IOException {
     byte[] more = some();
-    byte[] old = files.get(name);
-    byte[] all = Arrays.copyOf(old, old.length + more.length);
-    System.arraycopy(more, 0, all, old.length, more.length);
-    try (FSDataOutputStream out = hdfs.fs.append(new org.apache.hadoop.fs.Path(name))) {
-      out.write(more, 0, more.length / 2);
-      out.hsync();
-      out.write(more, more.length / 2, more.length - more.length / 2);
+    byte[] all = and(files.get(name), more);
+    int half = more.length / 2;
+    try (FSDataOutputStream out = hdfs.fs.append(path(name))) {
+      out.write(more, 0, half);
+      if (random.nextBoolean()) {
+        out.hsync();
+      } else {
+        out.hflush();
+      }
+      byte[] seen = new byte[all.length - more.length + half];
+      try (FSDataInputStream in = hdfs.fs.open(path(name))) {
+        in.readFully(seen);
+      }
+      assertThat(Arrays.equals(seen, Arrays.copyOf(all, seen.length))).as("begin of " + name).isTrue();
+      out.write(more, half, more.length - half);
     }
     files.put(name, all);
   }
@@ -155,7 +225,7 @@ class SharedModelTest {
   private void truncate(String name) throws Exception {
     byte[] old = files.get(name);
     int length = random.nextInt(old.length + 1);
-    hdfs.truncate(new org.apache.hadoop.fs.Path(name), length);
+    hdfs.truncate(path(name), length);
     files.put(name, Arrays.copyOf(old, length));
     // What a truncation leaves is copied in the next round, and is on its node alone until then.
     for (TierDataset dataset : hdfs.datasets()) {
@@ -165,7 +235,7 @@ class SharedModelTest {
   }
 
   private void delete(String name) throws IOException {
-    hdfs.fs.delete(new org.apache.hadoop.fs.Path(name), false);
+    hdfs.fs.delete(path(name), false);
     files.remove(name);
   }
 
@@ -188,11 +258,10 @@ class SharedModelTest {
     hdfs.cluster.waitActive();
     // Appending to a block needs its owner's report.
     hdfs.cluster.triggerBlockReports();
-    for (String name : files.keySet()) {
+    for (String name : all().keySet()) {
       TierCluster.awaitThat(() -> {
         hdfs.report();
-        return hdfs.blocks(new org.apache.hadoop.fs.Path(name)).stream().allMatch(block -> hasOwner(block.getBlock()
-            .getBlockId()));
+        return hdfs.blocks(path(name)).stream().allMatch(block -> hasOwner(block.getBlock().getBlockId()));
       }, () -> name);
     }
   }
@@ -205,11 +274,10 @@ class SharedModelTest {
 
   /** Each block is served by another DataNode than its owner. */
   private void awaitKept() throws Exception {
-    for (String name : files.keySet()) {
+    for (String name : all().keySet()) {
       TierCluster.awaitThat(() -> {
         hdfs.report();
-        return hdfs.blocks(new org.apache.hadoop.fs.Path(name)).stream().allMatch(block ->
-            block.getLocations().length >= 2);
+        return hdfs.blocks(path(name)).stream().allMatch(block -> block.getLocations().length >= 2);
       }, () -> name);
     }
   }
@@ -230,15 +298,22 @@ class SharedModelTest {
     DataNodeTestUtils.triggerBlockReport(hdfs.cluster.getDataNodes().get(NODES - 1));
   }
 
+  private TreeMap<String, byte[]> all() {
+    TreeMap<String, byte[]> all = new TreeMap<>(files);
+    all.putAll(kept);
+    return all;
+  }
+
   private void checkAll() throws Exception {
-    for (String name : files.keySet()) {
+    TreeMap<String, byte[]> all = all();
+    for (String name : all.keySet()) {
       TierCluster.awaitThat(() -> {
         try {
-          return Arrays.equals(hdfs.read(new org.apache.hadoop.fs.Path(name)), files.get(name));
+          return Arrays.equals(hdfs.read(path(name)), all.get(name));
         } catch (IOException e) {
           return false; // a DataNode that has come back has not yet told what it has
         }
-      }, () -> hdfs.blocks(new org.apache.hadoop.fs.Path(name)));
+      }, () -> hdfs.blocks(path(name)));
     }
   }
 }
