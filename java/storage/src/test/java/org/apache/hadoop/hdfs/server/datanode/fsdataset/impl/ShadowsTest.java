@@ -90,6 +90,7 @@ class ShadowsTest {
     hdfs.await(path, RAM_DISK, RAM_DISK);
     persist();
     assertThat(shadowFiles()).hasSize(4);
+    assertThat(hdfs.fs.getContentSummary(path).getSpaceConsumed()).as("shadows are free").isEqualTo(2000);
     try (FSDataOutputStream out = hdfs.fs.append(path)) {
       out.write(new byte[MB / 2]);
       out.hflush();

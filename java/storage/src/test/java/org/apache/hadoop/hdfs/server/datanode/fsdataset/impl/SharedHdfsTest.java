@@ -42,6 +42,7 @@ class SharedHdfsTest extends SharedHdfs {
     assertThat(sharedFiles()).as("two blocks and their meta files").hasSize(4);
     assertThat(hdfs.types(path).get(0)).containsExactly(RAM_DISK);
     awaitReplicas(path, 1, 2);
+    assertThat(hdfs.fs.getContentSummary(path).getSpaceConsumed()).as("copies are free").isEqualTo(MB + 1000);
     int owner = owner(path);
     DatanodeID id = hdfs.cluster.getDataNodes().get(owner).getDatanodeId();
     DataNodeProperties stopped = end(owner);

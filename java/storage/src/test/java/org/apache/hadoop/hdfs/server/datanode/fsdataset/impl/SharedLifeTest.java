@@ -10,6 +10,7 @@ import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -79,6 +80,28 @@ class SharedLifeTest extends SharedHdfs {
       }
     }
     return inodes;
+  }
+
+  @Test
+  @EnabledIfSystemProperty(named = "howdah.test.slow", matches = "true",
+      disabledReason = "takes a minute: make unit-slow")
+  void theReplicasOfADecommissionedDataNodeGetSubstitutesWithCopiesOfTheirOwn() throws Exception {
+    start();
+    List<Path> files = new ArrayList<>();
+    for (int i = 0; i < 4; i++) {
+      files.add(hdfs.write("/file" + i, MB, 1));
+      awaitReplicas(files.get(i), 1, 2);
+    }
+    int leaving = owner(files.get(0));
+    hdfs.decommission(TierCluster.excludedIn(hdfs.cluster.getConfiguration(0)), hdfs.dataset(leaving));
+    hdfs.cluster.stopDataNode(leaving);
+    for (Path path : files) {
+      hdfs.assertHolds(path, MB);
+      TierCluster.awaitThat(() -> {
+        rounds();
+        return replicas(path).liveReplicas() == 1 && copies(Arrays.asList(path), hdfs.dataset(owner(path))).size() == 1;
+      }, () -> replicas(path).liveReplicas());
+    }
   }
 
   /** It sees replicas of type ARCHIVE where the policy says DISK, and the other way round. */

@@ -9,6 +9,7 @@ import java.io.UncheckedIOException;
 import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.net.URISyntaxException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Paths;
 import java.util.ArrayList;
@@ -33,8 +34,10 @@ import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.MiniDFSNNTopology;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
+import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
@@ -361,6 +364,28 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
       dataset.mover().round();
     }
     report();
+  }
+
+  /** The file that names the hosts to be decommissioned, which has none. */
+  static File excludedIn(Configuration conf) throws IOException {
+    File excluded = File.createTempFile("howdah-storage-test-", ".hosts");
+    excluded.deleteOnExit();
+    conf.set("dfs.hosts.exclude", excluded.toString());
+    return excluded;
+  }
+
+  /** Decommissions a DataNode, waits for the end of that, and returns how the NameNode knows it. */
+  DatanodeInfo decommission(File excluded, TierDataset dataset) throws Exception {
+    DatanodeManager nodes = cluster.getNamesystem().getBlockManager().getDatanodeManager();
+    DatanodeInfo node = nodes.getDatanode(dataset.datanode.getDatanodeId());
+    Files.write(excluded.toPath(), node.getXferAddr().getBytes(StandardCharsets.UTF_8));
+    nodes.refreshNodes(cluster.getConfiguration(0));
+    awaitThat(() -> {
+      report();
+      BlockManagerTestUtil.recheckDecommissionState(nodes);
+      return node.isDecommissioned();
+    }, () -> node);
+    return node;
   }
 
   // Files.

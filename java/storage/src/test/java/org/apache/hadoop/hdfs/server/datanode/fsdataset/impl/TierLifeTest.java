@@ -7,8 +7,6 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import io.howdah.storage.Reason;
 import java.io.File;
-import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -23,9 +21,7 @@ import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
-import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
-import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeManager;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledIfSystemProperty;
@@ -127,15 +123,7 @@ class TierLifeTest {
       files.add(hdfs.write("/file" + i, MB, 2));
     }
     awaitPromise(files, null);
-    decommission(excludedIn(hdfs.cluster.getConfiguration(0)), hdfs.holder(files.get(0), RAM_DISK), files);
-  }
-
-  /** The file that names the hosts to be decommissioned, which has none. */
-  private static File excludedIn(Configuration conf) throws IOException {
-    File excluded = File.createTempFile("howdah-storage-test-", ".hosts");
-    excluded.deleteOnExit();
-    conf.set("dfs.hosts.exclude", excluded.toString());
-    return excluded;
+    decommission(TierCluster.excludedIn(hdfs.cluster.getConfiguration(0)), hdfs.holder(files.get(0), RAM_DISK), files);
   }
 
   @Test
@@ -143,7 +131,7 @@ class TierLifeTest {
       disabledReason = "takes a minute: make unit-slow")
   void decommissionBalancerAndMoverKeepWhatIsPromised() throws Exception {
     Configuration conf = TierCluster.hhh();
-    File excluded = excludedIn(conf);
+    File excluded = TierCluster.excludedIn(conf);
     conf.setInt("dfs.replication", 2);
     conf.setLong("dfs.balancer.getBlocks.min-block-size", 1);
     try (TierCluster cluster = new TierCluster(conf, 4, TierCluster.THREE)) {
@@ -198,18 +186,10 @@ class TierLifeTest {
   }
 
   private void decommission(File excluded, TierDataset dataset, List<Path> files) throws Exception {
-    DatanodeManager nodes = hdfs.cluster.getNamesystem().getBlockManager().getDatanodeManager();
-    DatanodeInfo node = nodes.getDatanode(dataset.datanode.getDatanodeId());
-    Files.write(excluded.toPath(), node.getXferAddr().getBytes(StandardCharsets.UTF_8));
-    nodes.refreshNodes(hdfs.cluster.getConfiguration(0));
-    TierCluster.awaitThat(() -> {
-      hdfs.report();
-      BlockManagerTestUtil.recheckDecommissionState(nodes);
-      return node.isDecommissioned();
-    }, () -> node);
+    DatanodeInfo node = hdfs.decommission(excluded, dataset);
     awaitPromise(files, node);
     Files.write(excluded.toPath(), new byte[0]);
-    nodes.refreshNodes(hdfs.cluster.getConfiguration(0));
+    hdfs.cluster.getNamesystem().getBlockManager().getDatanodeManager().refreshNodes(hdfs.cluster.getConfiguration(0));
     TierCluster.awaitThat(() -> !node.isDecommissioned(), () -> node);
   }
 
