@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "proto/fetch/fetch.h"
-#include "link/link.h"
+#include "link/registry.h"
 #include "progress/comm.h"
 #include "proto/protocols.h"
 #include "core/queue.h"
@@ -227,7 +227,7 @@ static void init_locks(struct hd_engine *engine)
     pthread_cond_init(&engine->link_gone, &monotonic);
     pthread_cond_init(&engine->io_work, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    hd_list_init(&engine->links);
+    hd_registry_open(engine);
     hd_list_init(&engine->parties);
     hd_list_init(&engine->services);
     hd_list_init(&engine->queues);

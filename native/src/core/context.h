@@ -27,6 +27,8 @@ struct hd_comm;
 struct hd_device;
 struct hd_link_hooks;
 
+#define HD_LINK_PLACES 512
+
 struct hd_engine {
     _Atomic int refs; /* the program's, each link's, each queue's */
     struct hd_conf conf;
@@ -48,6 +50,7 @@ struct hd_engine {
     const struct hd_link_hooks *link_hooks;
     pthread_mutex_t lock;
     struct hd_list links;
+    struct hd_list links_by_peer[HD_LINK_PLACES], links_by_address[HD_LINK_PLACES]; /* of registry.c */
     pthread_cond_t link_gone; /* a link ended, or a set-up failed: what it had is given back */
     struct hd_list parties;   /* struct hd_party: who has links here, and how many; under `lock` as what follows */
     unsigned admitted_links;

@@ -26,7 +26,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "link/link.h"
+#include "link/registry.h"
 
 struct greeting {
     struct hd_engine *engine;
@@ -224,16 +224,8 @@ static void greeting_linked(struct hd_connect_result *result, struct hd_link *li
  * itself has both ends here: the client takes the initiator's, the server the other one. */
 static struct hd_link *greeting_existing(struct hd_engine *engine, const uint8_t *peer_id, const uint8_t *token)
 {
-    struct hd_link *found = NULL;
     bool both_ends = memcmp(peer_id, engine->id, HD_ID_LENGTH) == 0, client = !token;
-    pthread_mutex_lock(&engine->lock);
-    for (struct hd_list *n = engine->links.prev; n != &engine->links && !found; n = n->prev) {
-        struct hd_link *link = hd_container(n, struct hd_link, in_engine);
-        if (!atomic_load(&link->error) && memcmp(link->peer_id, peer_id, HD_ID_LENGTH) == 0 &&
-            (!token || memcmp(link->token, token, HD_ID_LENGTH) == 0) && (!both_ends || link->initiator == client))
-            found = hd_link_ref(link);
-    }
-    pthread_mutex_unlock(&engine->lock);
+    struct hd_link *found = hd_registry_by_peer(engine, peer_id, token, both_ends, client);
     if (!found)
         return NULL;
     if (hd_link_open_for_more(found))

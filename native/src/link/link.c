@@ -13,6 +13,7 @@
 
 #include "base/trace.h"
 #include "link/link_path.h"
+#include "link/registry.h"
 
 #define CONTROLS_MAX 65536 /* replies that a peer can provoke without taking them */
 
@@ -34,7 +35,8 @@ int hd_link_create(struct hd_engine *engine, const struct hd_link_params *params
         &link->rndv.todo,       &link->rndv.free_ops,          &link->rndv.tx_frags,      &link->rndv.memory_wait,
         &link->fetch.tx_ours,   &link->fetch.served,           &link->fetch.tx_replies,   &link->comm.node,
         &link->poll.sleeping,   &link->streams.memory_senders, &link->comm.busy_node,     &link->admission.node,
-        &link->fetch.tx_pieces, &link->comm.rung_node,         &link->comm.hurried_node};
+        &link->fetch.tx_pieces, &link->comm.rung_node,         &link->comm.hurried_node,  &link->by_peer,
+        &link->by_address};
     for (size_t i = 0; i < HD_COUNT(lists); i++)
         hd_list_init(lists[i]);
     link->streams.bucket_count = 16;
@@ -135,9 +137,7 @@ void hd_link_start(struct hd_link *link, struct hd_ep *ep)
     hd_count(engine->stats, links_opened, 1);
     hd_peer_count(link->counters, links, 1);
     hd_peer_count(link->by_transport, links, 1);
-    pthread_mutex_lock(&engine->lock);
-    hd_list_add_tail(&engine->links, &link->in_engine);
-    pthread_mutex_unlock(&engine->lock);
+    hd_registry_add(link);
     hd_log(&engine->log, HD_LOG_INFO, "link to %s over %s is up", link->peer, ep->device->ops->name);
     link->hooks->started(hd_link_ref(link));
 }
@@ -566,22 +566,9 @@ void hd_links_publish(struct hd_engine *engine)
     free(links);
 }
 
-/* The newest: an older one may be about to end. */
-static struct hd_link *link_newest_to(hd_engine *engine, const char *address)
-{
-    for (struct hd_list *n = engine->links.prev; n != &engine->links; n = n->prev) {
-        struct hd_link *link = hd_container(n, struct hd_link, in_engine);
-        if (link->initiator && !atomic_load(&link->error) && strcmp(link->address, address) == 0)
-            return hd_link_ref(link);
-    }
-    return NULL;
-}
-
 int hd_link_find(hd_engine *engine, const char *address, hd_link **out)
 {
-    pthread_mutex_lock(&engine->lock);
-    struct hd_link *link = link_newest_to(engine, address);
-    pthread_mutex_unlock(&engine->lock);
+    struct hd_link *link = hd_registry_by_address(engine, address);
     if (link && hd_link_open_for_more(link)) {
         *out = link;
         return 0;

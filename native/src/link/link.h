@@ -181,7 +181,7 @@ struct hd_link {
     _Atomic int refs; /* engine's, program's, each stream's and fetch's */
     struct hd_engine *engine;
     const struct hd_link_hooks *hooks;
-    struct hd_list in_engine; /* engine->links, under engine->lock */
+    struct hd_list in_engine, by_peer, by_address; /* engine->links and places of registry.c, under engine->lock */
     struct hd_admission admission;
     struct hd_lock lock;
 

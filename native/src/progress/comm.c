@@ -26,6 +26,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "link/registry.h"
 #include "progress/comm.h"
 
 #define IDLE_LOOK  ((int64_t)1000000000)
@@ -468,7 +469,7 @@ static void comm_bury(struct hd_comm *comm, struct hd_link *link)
     hd_list_remove(&link->comm.node);
     hd_list_remove(&link->comm.busy_node);
     pthread_mutex_lock(&engine->lock);
-    hd_list_remove(&link->in_engine);
+    hd_registry_remove(link);
     hd_admit_end(engine, &link->admission);
     pthread_cond_broadcast(&engine->link_gone);
     pthread_mutex_unlock(&engine->lock);
