@@ -121,9 +121,18 @@ static void many_close(void)
     hd_engine_destroy(m.pair.b);
 }
 
+/* With the link's lock. */
 static const struct verbs_ep *ep_of(const hd_link *link)
 {
     return (const void *)link->ep;
+}
+
+static const struct verbs_cq *queue_of(hd_link *link)
+{
+    hd_link_lock(link);
+    const struct verbs_cq *cq = ep_of(link)->cq;
+    hd_link_unlock(link);
+    return cq;
 }
 
 /* ---- what they cost ---- */
@@ -141,8 +150,8 @@ static void an_idle_link_costs_three_descriptors_and_64_kb(void **state)
     assert_true(open_descriptors() - before <= 3 * each);
     assert_true(counter(m.pair.b, "memory.send.now") <= (uint64_t)65536 * LINKS);
     for (unsigned i = 1; i < LINKS; i++) {
-        assert_ptr_equal(ep_of(m.server[i])->cq, ep_of(m.server[0])->cq);
-        assert_ptr_equal(ep_of(m.client[i])->cq, ep_of(m.client[0])->cq);
+        assert_ptr_equal(queue_of(m.server[i]), queue_of(m.server[0]));
+        assert_ptr_equal(queue_of(m.client[i]), queue_of(m.client[0]));
     }
     for (unsigned i = 0; i < LINKS; i++) {
         hd_link_close(m.client[i]);
@@ -160,9 +169,9 @@ static void communication_threads_have_queues_of_their_own(void **state)
     (void)state;
     many_open((const char *const[]){"communication.threads=3", NULL});
     for (unsigned i = 0; i < LINKS; i++) {
-        const struct verbs_ep *ep = ep_of(m.server[i]);
-        assert_int_equal(ep->cq->thread, m.server[i]->comm.thread);
-        assert_ptr_equal(m.server[i]->comm.kick, &m.pair.b->comms[ep->cq->thread].kick);
+        unsigned thread = queue_of(m.server[i])->thread;
+        assert_int_equal(thread, m.server[i]->comm.thread);
+        assert_ptr_equal(m.server[i]->comm.kick, &m.pair.b->comms[thread].kick);
         stream_open(i, NULL);
         exchange(m.from[i], m.to[i], 1000, i);
         exchange(m.to[i], m.from[i], 100000, i);
