@@ -17,7 +17,9 @@ setup_file() {
             $(pkg-config --cflags --libs fuse3)
         mount_it && faults && [ -e "$BATS_FILE_TMPDIR/shared/.there" ] || WHY='this system does not let us mount FUSE'
     fi
-    export WHY
+    # Of its own: what a cluster has in RAM stays when it stops.
+    [ -n "$WHY" ] || SHM=$(mktemp -d /dev/shm/howdah-storage-test-XXXXXX)
+    export WHY SHM
 }
 
 # mount_it: BATS_FILE_TMPDIR/shared shows BATS_FILE_TMPDIR/source, with faults by BATS_FILE_TMPDIR/control.
@@ -48,6 +50,7 @@ teardown_file() {
     faults # what hangs goes on, and can be ended
     if [ -d "$BATS_FILE_TMPDIR/c" ]; then cluster stop --dir "$BATS_FILE_TMPDIR/c"; fi
     if mountpoint -q "$BATS_FILE_TMPDIR/shared"; then umount "$BATS_FILE_TMPDIR/shared"; fi
+    if [ -n "${SHM:-}" ]; then rm -rf "$SHM"; fi
 }
 
 there() { with "$BATS_FILE_TMPDIR/c" "$@"; }
@@ -80,7 +83,7 @@ start_it() {
     slow
     [ ! -d "$BATS_FILE_TMPDIR/c" ] || return 0
     head -c 3000000 /dev/urandom >"$BATS_FILE_TMPDIR/file"
-    cluster start --dir "$BATS_FILE_TMPDIR/c" --datanodes 3 --no-yarn --no-history --mode hhh-l --ram /dev/shm \
+    cluster start --dir "$BATS_FILE_TMPDIR/c" --datanodes 3 --no-yarn --no-history --mode hhh-l --ram "$SHM" \
         --shared "$SHARED" -D dfs.blocksize=1048576 -D dfs.rdma.memory.capacity=64m -D dfs.rdma.lustre.timeout=4000 \
         -D dfs.rdma.lustre.member.timeout=5000 -D dfs.client.block.write.retries=1
     there hdfs dfs -put "$BATS_FILE_TMPDIR/file" /before
@@ -133,8 +136,7 @@ no_file() { [ -z "$(find "$1" -name "$2*" 2>/dev/null)" ]; }
 @test "a shared path that hangs holds up neither heartbeats, deletions nor local reads, and each DataNode says so once" {
     start_it
     there hdfs dfs -put "$BATS_FILE_TMPDIR/file" /gone
-    local block hangs back ram
-    ram=/dev/shm/$(basename -- "$SHARED"/howdah-*) # other clusters have blocks of the same names
+    local block hangs back
     block=$(there howdah blocks --json /gone | field 's[0]["block"]')
     hangs=$(said 'has not answered for .* and until it does') back=$(said 'answers again')
     faults '* hang'
@@ -142,7 +144,7 @@ no_file() { [ -z "$(find "$1" -name "$2*" 2>/dev/null)" ]; }
     on_time
     # Reports and deletions take the lock of the DataNode's replicas: nobody waits for the path with it.
     there hdfs dfs -rm -skipTrash /gone
-    wait_until 60 no_file "$ram" "$block"
+    wait_until 60 no_file "$SHM" "$block"
     writes_fail_and_the_rest_goes_on hanging
     [ "$(said 'has not answered for .* and until it does')" -eq "$((hangs + 3))" ]
     wait_until 60 said_so_often 'answers again' "$((back + 3))"
