@@ -1,5 +1,5 @@
 #!/usr/bin/env bats
-# A DataNode of stock Hadoop in a cluster in the storage mode HHH, of daemons of their own.
+# DataNodes of stock Hadoop, one and then all, in a cluster in the storage mode HHH, of daemons of their own.
 
 bats_require_minimum_version 1.5.0
 
@@ -99,3 +99,29 @@ written_to_all() {
     start_of "$TREE" datanode-2
     wait_until 180 written_to_all
 }
+
+@test "the mode is left for stock Hadoop, NameNode and DataNodes: it reads all that is in the folders, RAM included" {
+    end_by_hand
+    local daemon path
+    for daemon in datanode-1 datanode-2 datanode-3 namenode; do ! at_work "$daemon" || end "$daemon"; done
+    [ "$(find "$SHM" -name 'blk_*' ! -name '*.meta' -path '*/finalized/*' | wc -l)" -gt 0 ]
+    for daemon in namenode datanode-1 datanode-2 datanode-3; do start_of "$STOCK" "$daemon"; done
+    wait_until 180 live 3
+    for path in /before /mixed /two /theirs; do
+        wait_until 120 replicated "$path" 3
+        they_hold "$path"
+    done
+    theirs hdfs fsck / | grep -q 'Status: HEALTHY'
+    # No other DataNode can stand in for the one that is asked: each has a replica of each block.
+    for path in /before /mixed /two /theirs; do theirs hdfs dfs -setrep 1 "$path"; done
+    wait_until 120 one_replica_each
+    for path in /before /mixed /two /theirs; do they_hold "$path"; done
+}
+
+at_work() { [ -e "$DIR/run/$1.pid" ] && kill -0 "$(pid_of "$DIR" "$1")" 2>/dev/null; }
+
+live() { [ "$(theirs hdfs dfsadmin -report -live 2>/dev/null | grep -c '^Name:')" -eq "$1" ]; }
+
+they_hold() { theirs hdfs dfs -cat "$1" | cmp - "$BATS_FILE_TMPDIR/file"; }
+
+one_replica_each() { theirs hdfs fsck / | grep -q 'Average block replication:[[:space:]]*1\.0'; }
