@@ -9,8 +9,10 @@ import java.nio.file.Path;
 import java.nio.file.Paths;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataInputStream;
@@ -42,6 +44,8 @@ class SharedModelTest {
   /** Files in snapshots, which do not change. */
   private final TreeMap<String, byte[]> kept = new TreeMap<>();
   private final List<String> snapshots = new ArrayList<>();
+  /** Joined files, which upstream's client cannot append to: it takes their length for that of a last block. */
+  private final Set<String> joined = new HashSet<>();
   private final List<DataNodeProperties> away = new ArrayList<>();
   private TierCluster hdfs;
   private Random random;
@@ -103,6 +107,7 @@ class SharedModelTest {
       }
       snapshots.clear();
       kept.clear();
+      joined.clear();
       for (String name : new ArrayList<>(files.keySet())) {
         delete(name);
       }
@@ -181,6 +186,9 @@ class SharedModelTest {
     String other = FOLDER + "renamed" + number;
     assertThat(hdfs.fs.rename(path(name), path(other))).isTrue();
     files.put(other, files.remove(name));
+    if (joined.remove(name)) {
+      joined.add(other);
+    }
   }
 
   /** Upstream joins no file that is in a snapshot, and at their replication only. */
@@ -193,6 +201,7 @@ class SharedModelTest {
     hdfs.fs.setReplication(path(other), hdfs.fs.getFileStatus(path(name)).getReplication());
     hdfs.fs.concat(path(name), new org.apache.hadoop.fs.Path[] {path(other)});
     files.put(name, and(files.get(name), files.remove(other)));
+    joined.add(name);
   }
 
   private static byte[] and(byte[] one, byte[] other) {
@@ -202,6 +211,9 @@ class SharedModelTest {
   }
 
   private void append(String name) throws IOException {
+    if (joined.contains(name)) {
+      return;
+    }
     byte[] more = some();
     byte[] all = and(files.get(name), more);
     int half = more.length / 2;
@@ -237,6 +249,7 @@ class SharedModelTest {
   private void delete(String name) throws IOException {
     hdfs.fs.delete(path(name), false);
     files.remove(name);
+    joined.remove(name);
   }
 
   /** A DataNode ends; the NameNode may take it for dead. Another one is still there and serves what it had. */
