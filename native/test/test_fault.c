@@ -417,6 +417,40 @@ static void a_refused_announcement_ends_with_its_link(void **state)
     }
 }
 
+static void *close_link(void *arg)
+{
+    hd_link_close(arg);
+    return NULL;
+}
+
+/* A call that ends a link waits for copies, without the link's lock. Transfers stay until streams were told. */
+static void transfers_stay_until_their_streams_are_told(void **state)
+{
+    (void)state;
+    struct pair pair;
+    hd_stream *client, *server;
+    pthread_t thread;
+    pair_open(&pair, NULL);
+    pair_stream(&pair, NULL, &client, &server);
+    hd_link *link = pair.client;
+    hd_lock(&link->lock);
+    link->rndv.copying++;
+    hd_unlock(&link->lock);
+    pthread_create(&thread, NULL, close_link, link);
+    for (hd_lock(&link->lock); link->state != HD_LINK_DOWN; hd_lock(&link->lock)) {
+        hd_unlock(&link->lock);
+        usleep(100);
+    }
+    link->rndv.copying--; /* as the copying call does; the communication thread comes first */
+    bool gone = hd_link_reap(link);
+    hd_unlock(&link->lock);
+    assert_false(gone);
+    pthread_join(thread, NULL);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 static void faults_are_counted(void **state)
 {
     (void)state;
@@ -476,6 +510,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(mixed_faults),
         cmocka_unit_test(faults_are_counted),
         cmocka_unit_test(a_refused_announcement_ends_with_its_link),
+        cmocka_unit_test(transfers_stay_until_their_streams_are_told),
         cmocka_unit_test(unregistered_memory_is_copied),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));

@@ -208,6 +208,7 @@ static void link_tear_down(struct hd_link *link)
     if (link->error == -EPROTO)
         hd_count(engine->stats, protocol_errors, 1);
     link->hooks->lost(link);
+    link->told = true;
     if (atomic_load(&link->poll.asleep))
         link->ep->ops->wake(link->ep);
     hd_link_publish(link);
@@ -281,7 +282,7 @@ int hd_link_failure(struct hd_link *link)
 
 bool hd_link_reap(struct hd_link *link)
 {
-    if (link->rndv.copying)
+    if (link->rndv.copying || !link->told) /* link_tear_down() gives the lock up while it waits for copies */
         return false;
     if (!link->retire_ep) {
         link->ep->ops->retire(link->ep);

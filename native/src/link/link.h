@@ -213,6 +213,7 @@ struct hd_link {
     struct hd_link_poll poll;
     struct hd_link_guard guard;
     struct hd_link_times times;
+    bool told;      /* hooks->lost() was called */
     bool retire_ep; /* ep->retire() was called */
 };
 
