@@ -14,13 +14,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.UUID;
 import java.util.stream.Collectors;
 
 /**
- * The DataNodes of a block pool that have the shared path, and which of them serve another one's blocks. Each writes a
- * number to a file of its own, {@code PATH/POOL/members/UUID}; it is alive as long as others see that number change,
- * by their own clocks. Every DataNode works out by itself for whom it is a keeper: the first by a hash of both names,
- * and those after them in the place of those that are not alive. Used by one thread at a time.
+ * The DataNodes of a block pool that have the shared path, and which of them serve another one's blocks. Each writes
+ * to a file of its own, {@code PATH/POOL/members/UUID}, what no run of it wrote before; it is alive as long as others
+ * see the file change, by their own clocks. Every DataNode works out by itself for whom it is a keeper: the first by a
+ * hash of both names, and those after them in the place of those that are not alive. Used by one thread at a time.
  */
 public final class Members {
   static final String FOLDER = "members";
@@ -35,6 +36,8 @@ public final class Members {
   private Set<String> names = new TreeSet<>();
   /** Those before this one in the rank of each owner that this one may be a keeper of. */
   private Map<String, List<String>> before = new HashMap<>();
+  /** Two runs may begin in the same millisecond, or a clock be set back. */
+  private final String run = UUID.randomUUID().toString();
   private long beats;
 
   private static final class Pulse {
@@ -64,7 +67,7 @@ public final class Members {
   /** Shows that this one is alive. Fails if the folder is not there, as where the shared path is not mounted. */
   public void beat() throws IOException {
     beats++;
-    Files.write(folder.resolve(self), (System.currentTimeMillis() + " " + beats).getBytes(StandardCharsets.US_ASCII),
+    Files.write(folder.resolve(self), (run + " " + beats).getBytes(StandardCharsets.US_ASCII),
         StandardOpenOption.CREATE, StandardOpenOption.TRUNCATE_EXISTING, StandardOpenOption.WRITE);
   }
 

@@ -3,6 +3,7 @@ package io.howdah.storage.shared;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -51,6 +52,16 @@ class MembersTest {
       }
     }
     return keepers;
+  }
+
+  @Test
+  void noRunOfAMemberShowsWhatAnotherOneShowed() throws IOException {
+    Set<String> shown = new TreeSet<>();
+    for (int run = 0; run < 200; run++) {
+      new Members(path, "BP", "node", 2, TIMEOUT).enter();
+      shown.add(new String(Files.readAllBytes(path.resolve("BP/members/node")), StandardCharsets.US_ASCII));
+    }
+    assertThat(shown).hasSize(200);
   }
 
   @Test
