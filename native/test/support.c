@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "crash.h"
+#include "link/link.h"
 
 const char *test_transport = "auto";
 
@@ -247,6 +248,16 @@ uint64_t counter(hd_engine *engine, const char *name)
     uint64_t value;
     assert_ok(hd_stats_get(engine, name, &value));
     return value;
+}
+
+uint64_t timed(hd_link *link, const struct hd_times *times, size_t most)
+{
+    uint64_t total = 0;
+    hd_link_lock(link);
+    for (size_t i = 0; i <= most; i++)
+        total += times->counts[i];
+    hd_link_unlock(link);
+    return total;
 }
 
 /* A sanitizer's, where there is one: the name of what an address lies in. */

@@ -92,6 +92,10 @@ void set_interface(const char *how);
 
 uint64_t counter(hd_engine *engine, const char *name);
 
+struct hd_times;
+/* How many of a link's `times` took up to counts[most], read with the link's lock. */
+uint64_t timed(hd_link *link, const struct hd_times *times, size_t most);
+
 /* How many descriptors this process has, but for those of slabs: engines keep these, and count them as pinned. */
 int open_descriptors(void);
 

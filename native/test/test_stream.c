@@ -900,15 +900,6 @@ static void *write_run(void *arg)
     return NULL;
 }
 
-/* How many took up to counts[most]. */
-static uint64_t took(const struct hd_times *times, size_t most)
-{
-    uint64_t total = 0;
-    for (size_t i = 0; i <= most; i++)
-        total += times->counts[i];
-    return total;
-}
-
 static void answers_are_timed_where_the_stream_was_opened(void **state)
 {
     (void)state;
@@ -917,20 +908,19 @@ static void answers_are_timed_where_the_stream_was_opened(void **state)
     const size_t below_16ms = 16, all = HD_TIMES - 1;
     pair_open(&pair, NULL);
     pair_stream(&pair, NULL, &client, &server);
-    const struct hd_times *times = &pair.client->times.answers;
     exchange(client, server, 64, 1);
     exchange(client, server, 64, 2);
-    assert_int_equal(took(times, all), 0);
+    assert_int_equal(timed(pair.client, &pair.client->times.answers, all), 0);
     usleep(20000);
     exchange(server, client, 64, 3); /* since the first of the two */
-    assert_int_equal(took(times, all), 1);
-    assert_int_equal(took(times, below_16ms), 0);
+    assert_int_equal(timed(pair.client, &pair.client->times.answers, all), 1);
+    assert_int_equal(timed(pair.client, &pair.client->times.answers, below_16ms), 0);
     exchange(server, client, 64, 4); /* to no question */
-    assert_int_equal(took(times, all), 1);
+    assert_int_equal(timed(pair.client, &pair.client->times.answers, all), 1);
     exchange(client, server, 600000, 5);
     exchange(server, client, 600000, 6);
-    assert_int_equal(took(times, all), 2);
-    assert_int_equal(took(&pair.server->times.answers, all), 0);
+    assert_int_equal(timed(pair.client, &pair.client->times.answers, all), 2);
+    assert_int_equal(timed(pair.server, &pair.server->times.answers, all), 0);
     assert_int_equal(counter(pair.a, "links.failed"), 0); /* and what is shown is up to date */
     uint64_t shown = 0;
     const _Atomic uint64_t *first = (void *)((char *)pair.client->shown + offsetof(struct hd_link_counters, answers));
