@@ -35,8 +35,8 @@ thrower != "" && /^\[/ { thrower = "" }
 
 # CTest names the tests at the end of a variant; the assertion was further up.
 /^\[native-tests\] engine / { variant = $3; cause = "" }
-/^ERROR: |^\[  ERROR   \]|ERROR: [A-Za-z]*Sanitizer|: runtime error: / && cause == "" { cause = $0 }
-/^\t *[0-9]+ - .* \([A-Za-z ]+\)$/ {
+/^ERROR: |^\[  ERROR   \]|(ERROR|WARNING): [A-Za-z]*Sanitizer|: runtime error: / && cause == "" { cause = $0 }
+/^\t *[0-9]+ - .* \([A-Za-z ]+\)$/ && !/\(Skipped\)$/ {
     line = $0
     sub(/^\t *[0-9]+ - /, "", line)
     failed(variant " " line)

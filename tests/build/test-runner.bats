@@ -47,8 +47,9 @@ suite() {
 @test "the end names what failed, in each runner's way" {
     suite taps 'printf "not ok 7 a file is gone in 3ms\\n# (in test file x.bats, line 9)\\n#   it was there\\nok 8 another\\n# of 8\\n"
         echo "0 passed, 1 failed, 0 skipped"; exit 1'
-    suite native-tests 'printf "[native-tests] engine asan\\nERROR: no event came\\n\\t 33 - fetch_self (Failed)\\n"
-        echo "0 passed, 1 failed, 0 skipped"; exit 1'
+    suite native-tests 'printf "[native-tests] engine asan\\nERROR: no event came\\n\\t 33 - fetch_self (Failed)\\n\\t 48 - cost_shm (Skipped)\\n"
+        printf "[native-tests] engine tsan\\nWARNING: ThreadSanitizer: data race (pid=7)\\n\\t 34 - stream_shm (Failed)\\n"
+        echo "0 passed, 2 failed, 0 skipped"; exit 1'
     suite unit 'echo "[ERROR] io.howdah.XTest.it  Time elapsed: 0.1 s  <<< FAILURE!"
         echo "java.io.IOException: it is gone"; printf "\tat org.x.Other.it(Other.java:1)\n"
         printf "\tat io.howdah.XTest.it(XTest.java:7)\n\tat io.howdah.XTest.all(XTest.java:9)\n"
@@ -57,19 +58,21 @@ suite() {
     suite conformance 'echo "[conformance] FAILED twice: org.x.TestY it: expected 1 (z.log)"
         echo "0 passed, 1 failed, 0 skipped"; exit 1'
     run -1 "$CLONE/ci/test" taps native-tests unit conformance
-    printf '%s\n' "${lines[@]: -11}" >"$BATS_TEST_TMPDIR/end"
+    printf '%s\n' "${lines[@]: -13}" >"$BATS_TEST_TMPDIR/end"
     diff - "$BATS_TEST_TMPDIR/end" <<'EOT'
 FAILED taps: not ok 7 a file is gone in 3ms
   # (in test file x.bats, line 9)
   #   it was there
 FAILED native-tests: asan fetch_self (Failed)
   # ERROR: no event came
+FAILED native-tests: tsan stream_shm (Failed)
+  # WARNING: ThreadSanitizer: data race (pid=7)
 FAILED unit: io.howdah.XTest.it
   # java.io.IOException: it is gone
   # 	at io.howdah.XTest.it(XTest.java:7)
 FAILED unit: FAIL: test_sum (test_x.Sum)
 FAILED conformance: org.x.TestY it: expected 1 (z.log)
-0 passed, 5 failed, 0 skipped
+0 passed, 6 failed, 0 skipped
 EOT
 }
 
