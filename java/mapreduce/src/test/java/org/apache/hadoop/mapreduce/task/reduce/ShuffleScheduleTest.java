@@ -44,6 +44,8 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(7200)
 class ShuffleScheduleTest {
   private static final boolean SLOW = Boolean.getBoolean("howdah.test.slow");
+  /** So many schedules have each fault; the rarest is in one of fifty. */
+  private static final int ENOUGH_FOR_ALL = 500;
   private static final int SEEDS = Integer.getInteger("howdah.test.rounds", SLOW ? 1000 : 8);
   private static final int NODES = 2;
   private static final int SECONDS_MOST = 400;
@@ -130,6 +132,8 @@ class ShuffleScheduleTest {
     assertThat(good).as("first attempts that came through").isPositive();
     if (SLOW) {
       assertThat(good).as("first attempts that came through").isGreaterThan(SEEDS / 2);
+    }
+    if (SEEDS >= ENOUGH_FOR_ALL) {
       assertThat(happened).containsAll(EnumSet.allOf(Fault.class));
     }
   }
