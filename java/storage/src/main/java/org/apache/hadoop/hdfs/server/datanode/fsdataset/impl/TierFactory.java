@@ -17,7 +17,7 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsDatasetSpi;
 
 /**
  * Makes the replica store of a DataNode in a storage mode. A configuration is checked when the factory is made, which a
- * DataNode does before it formats its folders.
+ * DataNode does at its start, before it asks a NameNode or makes a folder, and again before it formats them.
  */
 public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements Configurable {
   private Configuration conf;
@@ -51,12 +51,10 @@ public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements 
   private static void check(Configuration conf) throws IOException {
     TierSettings settings = TierSettings.of(conf);
     RamFolder.Limits limits = new RamFolder.Limits(settings, conf);
-    int inRam = 0;
     int persistent = 0;
     for (StorageLocation location : DataNode.getStorageLocations(conf)) {
       if (location.getStorageType() == StorageType.RAM_DISK) {
         new RamFolder(location.getFile()).check(limits);
-        inRam++;
       } else {
         persistent++;
       }
@@ -64,10 +62,6 @@ public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements 
     if (persistent == 0) {
       throw new IOException("dfs.datanode.data.dir has [RAM_DISK] folders only, and replicas that leave RAM have no "
           + "place: add a folder on SSD or disk");
-    }
-    if (inRam == 0) {
-      TierDataset.LOG.warn("{}: dfs.datanode.data.dir has no [RAM_DISK] folder, so this DataNode keeps nothing in RAM",
-          Options.STORAGE_MODE.key());
     }
     if (settings.mode().isShared()) {
       SharedSettings shared = SharedSettings.of(conf);
@@ -82,6 +76,11 @@ public class TierFactory extends FsDatasetSpi.Factory<FsDatasetImpl> implements 
   public FsDatasetImpl newInstance(DataNode datanode, DataStorage storage, Configuration configuration)
       throws IOException {
     TierSettings settings = TierSettings.of(configuration);
+    if (DataNode.getStorageLocations(configuration).stream()
+        .noneMatch(location -> location.getStorageType() == StorageType.RAM_DISK)) {
+      TierDataset.LOG.warn("{}: dfs.datanode.data.dir has no [RAM_DISK] folder, so this DataNode keeps nothing in RAM",
+          Options.STORAGE_MODE.key());
+    }
     return settings.mode().isShared() ? new SharedDataset(datanode, storage, configuration, settings)
         : new TierDataset(datanode, storage, configuration, settings);
   }
