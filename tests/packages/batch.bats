@@ -173,7 +173,7 @@ job_gone() { while [ -n "$(in_room squeue -h -j "$1")" ]; do sleep 0.5; done; }
 # requeued VARIABLE=VALUE... [-- OPTION...]: submits a job on two nodes, options of ours behind the script's name, kills what would clean
 # up on its second node, and requeues it. It has run to its end when this returns.
 requeued() {
-    local job pid place=()
+    local job pid place=() killed=()
     while [[ ${1:---} != -- ]]; do place+=("$1"); shift; done
     # shellcheck disable=SC2016 # of the job
     job=$(in_room env "${place[@]}" sbatch --parsable --requeue --open-mode=append -N 2 -o again.%j "$TREE/share/slurm-pbs/howdah.sbatch" "${@:2}" \
@@ -181,8 +181,9 @@ requeued() {
     wait_for_line "$ROOM/jobs/again.$job" 'run 0' "$job"
     # Everything that would clean up on n2 is killed; the daemons stay.
     for pid in $(on_node 2 pgrep -f 'slurmstepd|node\.sh'); do
-        if on_node 2 test "/proc/$pid/ns/uts" -ef /proc/self/ns/uts; then on_node 2 kill -9 "$pid"; fi
+        if on_node 2 test "/proc/$pid/ns/uts" -ef /proc/self/ns/uts; then killed+=("$pid"); fi
     done
+    on_node 2 kill -9 "${killed[@]}" # at once: one that sees another's end stops the daemons
     in_room pgrep -f "howdah.local=$ROOM/local/howdah-$job-1" >/dev/null
     in_room scontrol requeue "$job"
     # Slurm lets two minutes pass before it starts a job again. The step of the second run has the number of the first run's, which that
