@@ -2,7 +2,7 @@
 
 Each round starts a new cluster for each side, the order changing from round to round, and runs TestDFSIO, Sort and TeraSort
 on it. With a limit no process of a cluster, of any side, reads or writes more bytes of its disk, nor of the one with the
-shared path, in a second (cgroup v2, io.max).
+shared path, in a second; what limits is in disks.py.
 """
 
 import argparse
@@ -18,6 +18,7 @@ import tempfile
 import time
 import urllib.request
 
+import disks
 import memory
 import report
 import stock
@@ -40,7 +41,6 @@ BEHIND = {"hhh-m": "UnpersistedBytes", "hhh-l": "UnsharedBytes"}
 LONGEST_BEHIND = 600
 SIDES = ("stock", "disk", "hhh", "hhh-m", "hhh-l")
 NO_ROWS = ("hot share", "behind MB", "behind s", "beside moves", "moved MB")
-CGROUPS = "/sys/fs/cgroup"
 
 
 class Side(stock.Tree):
@@ -158,13 +158,13 @@ def start_options(mode, ram, shared):
 
 
 @contextlib.contextmanager
-def new_cluster(side, options, scratch, **properties):
+def new_cluster(side, options, places, **properties):
     """A cluster of a side (its folder, a command's environment), in folders that go with it: a stopped cluster's blocks stay in RAM."""
     properties["dfs.blocksize"] = options.block << 20
     with contextlib.ExitStack() as stack:
         folder, ram, shared = (
             stack.enter_context(tempfile.TemporaryDirectory(prefix="howdah-bench-%s-" % side.name, dir=parent))
-            for parent in (scratch, options.ram, options.shared or scratch)
+            for parent in (places.scratch, options.ram, places.shared)
         )
         cluster = os.path.join(folder, "cluster")
         settings = [word for item in properties.items() for word in ("-D", "%s=%s" % item)]
@@ -173,64 +173,29 @@ def new_cluster(side, options, scratch, **properties):
         yield cluster, {"HADOOP_CONF_DIR": os.path.join(cluster, "conf")}
 
 
-def beside_moves(side, options, scratch):
+def beside_moves(side, options, places):
     """The pace of a write that fills RAM three times over, beside the mover that makes room, and of one without moves."""
     figures = {}
     for interval in ("1s", "1h"):
         # A replica in RAM, of three; each of three DataNodes fills 70 % of its RAM folder.
         properties = {"dfs.rdma.memory.capacity": max(64, options.size // 6) << 20, "dfs.rdma.mover.interval": interval}
-        with new_cluster(side, options, scratch, **properties) as (cluster, site):
+        with new_cluster(side, options, places, **properties) as (cluster, site):
             figures[interval] = throughput(side, site, "write", options.size)
             if interval == "1s":
                 moved = sums(cluster, "MovedBytes")[0] / 1e6
     return {"beside moves": figures["1s"] / figures["1h"], "moved MB": moved}
 
 
-def jobs(side, options, scratch):
+def jobs(side, options, places):
     """{case: figure} of a new cluster of a side."""
-    with new_cluster(side, options, scratch) as (cluster, site):
+    with new_cluster(side, options, places) as (cluster, site):
         figures = dfsio(side, cluster, site, options.size)
         if side.mode == "hhh":
             figures["hot share"] = hot_share(side, cluster, site, os.path.dirname(cluster))
         figures.update(sorts(side, site, options.size))
     if side.mode == "hhh":
-        figures.update(beside_moves(side, options, scratch))
+        figures.update(beside_moves(side, options, places))
     return figures
-
-
-@contextlib.contextmanager
-def limited(bytes_a_second, *folders):
-    """This process and what it starts meanwhile reads and writes each of the folders' disks no faster; 0: no limit."""
-    if not bytes_a_second:
-        yield
-        return
-    group = os.path.join(CGROUPS, "howdah-bench-%d" % os.getpid())
-    try:
-        os.mkdir(group)
-        for device in {os.stat(folder).st_dev for folder in folders}:
-            limit = (os.major(device), os.minor(device), bytes_a_second, bytes_a_second)
-            write(group, "io.max", "%d:%d rbps=%d wbps=%d" % limit)
-    except OSError as error:
-        with contextlib.suppress(OSError):
-            os.rmdir(group)
-        raise SystemExit(
-            "the disk of %s cannot be limited (%s): that takes root, the io controller of cgroup v2, and a folder on a whole "
-            "device; --limits 0 measures without" % (" and ".join(folders), error)
-        ) from error
-    with open("/proc/self/cgroup", encoding="ascii") as file:
-        own = CGROUPS + file.read().strip().rsplit(":", 1)[1]
-    write(group, "cgroup.procs", os.getpid())
-    try:
-        yield
-    finally:
-        write(own, "cgroup.procs", os.getpid())
-        with contextlib.suppress(OSError):
-            os.rmdir(group)
-
-
-def write(group, name, text):
-    with open(os.path.join(group, name), "w", encoding="ascii") as file:
-        file.write(str(text))
 
 
 def disk_of(limit):
@@ -288,6 +253,8 @@ def arguments():
     parser.add_argument("--shared", help="a folder for the shared path of HHH-L (default: beside the clusters)")
     parser.add_argument("--sides", default=",".join(SIDES), help="stock, and what is compared with it (default all)")
     parser.add_argument("--limits", default="150,0", help="MB/s of disk, a set of rows each; 0: not limited (default 150,0)")
+    parser.add_argument("--limit-by", choices=disks.WAYS, default="io.max", help="what limits: a cgroup (default), or a file system before the folders")
+    parser.add_argument("--faultfs", help="the program that limits by fuse")
     memory.add_option(parser)
     options = parser.parse_args()
     if min(options.rounds, options.block) < 1 or options.size < 4:
@@ -321,11 +288,12 @@ def main():
     )
     kept = memory.Kept(options.keep_memory)
     result.conditions.update(kept.conditions())
+    result.conditions["limit by"] = options.limit_by
     lines = []
     try:
         for limit in (int(number) << 20 for number in options.limits.split(",")):
-            with limited(limit, scratch, options.shared or scratch):
-                figures = stock.alternate("jobs", options.rounds, sides, lambda side: jobs(side, options, scratch))
+            with disks.limited(options.limit_by, limit, disks.Places(scratch, options.shared or scratch), options.faultfs) as places:
+                figures = stock.alternate("jobs", options.rounds, sides, lambda side, places=places: jobs(side, options, places))
             add(result, figures, limit)
             lines += missed_hot_share(figures) + missed_pace(figures)
             path = result.write()  # after each limit, for whoever stops it

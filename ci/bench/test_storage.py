@@ -5,6 +5,7 @@ import tempfile
 import unittest
 from unittest import mock
 
+import disks
 import report
 import storage
 import storage_page
@@ -81,10 +82,10 @@ class SideTest(unittest.TestCase):
                 return ""
 
         with tempfile.TemporaryDirectory() as folder:
-            options = mock.Mock(ram=folder, shared=None, block=16)
+            options = mock.Mock(ram=folder, block=16)
             with mock.patch.object(storage, "dfsio", side_effect=ValueError("the job failed")):
                 with self.assertRaisesRegex(ValueError, "the job failed"):
-                    storage.jobs(Recorder("hhh", "/ours", "/jdk", "hhh"), options, folder)
+                    storage.jobs(Recorder("hhh", "/ours", "/jdk", "hhh"), options, disks.Places(folder, folder))
             self.assertEqual([("start", True), ("stop", None)], seen)
             self.assertEqual([], os.listdir(folder))
 
@@ -116,16 +117,6 @@ class PageTest(unittest.TestCase):
         self.assertTrue(any("makes room (300 MB), 90 % of the pace" in line for line in lines))
         self.assertIn("Of the reads of a hot file that was not in RAM at first 98 % are from RAM.", lines)
         self.assertEqual("| Sort, s | 110 (100-120) | 55 (50-60), 2.00 times |", lines[-1])
-
-
-class LimitTest(unittest.TestCase):
-    def test_a_disk_that_cannot_be_limited_is_an_error_that_says_so(self):
-        with tempfile.TemporaryDirectory() as folder, mock.patch.object(storage, "CGROUPS", os.path.join(folder, "none")):
-            with self.assertRaisesRegex(SystemExit, "cannot be limited"):
-                with storage.limited(1 << 20, folder):
-                    self.fail("it is not limited")
-            with storage.limited(0, folder):
-                pass
 
 
 if __name__ == "__main__":

@@ -7,16 +7,10 @@ load lib
 
 setup_file() {
     export PROGRAM=$BATS_FILE_TMPDIR/faultfs WHY=''
-    if ! [ -w /dev/fuse ]; then
-        WHY="/dev/fuse is not there, or not this user's"
-    elif ! pkg-config --exists fuse3; then
-        WHY='libfuse3-dev is not installed'
-    else
-        # shellcheck disable=SC2046 # words
-        cc -std=gnu11 -O1 -g -Wall -Wextra -Werror -pthread -o "$PROGRAM" "$BATS_TEST_DIRNAME/faultfs.c" \
-            $(pkg-config --cflags --libs fuse3)
+    . "$BATS_TEST_DIRNAME/../../ci/lib/faultfs.sh"
+    WHY=$(HOWDAH_ROOT=$BATS_TEST_DIRNAME/../.. provide_faultfs "$PROGRAM") && {
         mount_it && faults && [ -e "$BATS_FILE_TMPDIR/shared/.there" ] || WHY='this system does not let us mount FUSE'
-    fi
+    }
     # Of its own: what a cluster has in RAM stays when it stops.
     [ -n "$WHY" ] || SHM=$(mktemp -d /dev/shm/howdah-storage-test-XXXXXX)
     export WHY SHM
@@ -74,6 +68,10 @@ there() { with "$BATS_FILE_TMPDIR/c" "$@"; }
     local before=${EPOCHREALTIME/./}
     [ "$(<"$SHARED/file")" = here ]
     [ "$((${EPOCHREALTIME/./} - before))" -ge 300000 ]
+    faults 'write pace 2'
+    before=${EPOCHREALTIME/./}
+    dd if=/dev/zero of="$SHARED/other" bs=1M count=1 status=none
+    [ "$((${EPOCHREALTIME/./} - before))" -ge 500000 ]
     faults
     rm "$SHARED/file" "$SHARED/other"
 }

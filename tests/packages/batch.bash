@@ -36,6 +36,22 @@ on_node() {
     nsenter --target "$(cat "$ROOM/pid")" --mount --pid nsenter --target "$(cat "$ROOM/n$node.pid")" --mount --net --uts "$@"
 }
 
+# clear_room: ends all jobs and all daemons of jobs in the room, and removes their data, so that the next test finds it as the first did.
+clear_room() {
+    local i deadline=$((SECONDS + 120))
+    in_room squeue || true
+    in_room scancel --user=root || true
+    while [ -n "$(in_room squeue -h)" ] && [ "$SECONDS" -lt "$deadline" ]; do sleep 1; done
+    in_room pkill -9 '^(java|srun|salloc)$' || true
+    while in_room pgrep -x java >/dev/null && [ "$SECONDS" -lt "$deadline" ]; do sleep 0.2; done
+    rm -rf "$ROOM"/local/howdah-* "$ROOM"/lustre/* "$ROOM"/{ssd,disk}/howdah-* "$ROOM"/jobs/{counts,nodes}
+    for i in 1 2 3; do on_node "$i" sh -c 'rm -rf /dev/shm/howdah-*'; done
+    until [ "$(in_room sinfo -h -o %T | sort -u)" = idle ] || [ "$SECONDS" -ge "$deadline" ]; do
+        in_room scontrol update nodename='n[1-3]' state=resume 2>/dev/null || true
+        sleep 1
+    done
+}
+
 close_room() {
     local holder=none # where it was never opened
     [ ! -e "$ROOM/holder" ] || holder=$(cat "$ROOM/holder")

@@ -40,10 +40,11 @@ setup() {
     export IN=$ROOM/jobs
 }
 
-# What tests change on the nodes.
+# What tests change on the nodes, and all that a test that failed has left.
 teardown() {
     local i
     [ -z "$REASON" ] || return 0
+    [ -n "${BATS_TEST_COMPLETED:-}" ] || clear_room
     on_node 2 umount -q "$ROOM/local" || true
     on_node 2 umount -q "$ROOM/lustre" || true
     on_node 2 ip route replace 10.77.0.0/24 dev eth0 src 10.77.0.2

@@ -1,12 +1,15 @@
 /*
- * A file system that shows another folder, with faults: faultfs CONTROL SOURCE MOUNTPOINT [OPTION...]
+ * A file system that shows another folder, with faults: faultfs [-c] CONTROL SOURCE MOUNTPOINT [OPTION...]
  *
  * CONTROL is a file of rules, one a line, read again at each call while it changes:
  *     CALL EIO|ENOSPC|ESTALE|EROFS   the call fails
  *     CALL hang                      the call waits until the rule is gone
  *     CALL delay MILLISECONDS        the call takes so much longer
+ *     CALL pace MEGABYTES            all calls together move so many MiB a second (read and write)
  * CALL is one of: look (attributes, lists, statfs), open (create, too), read, write, sync, change (rename, unlink,
- * folders, truncate), or * for all. The first rule that fits counts. An empty file, or none, means no faults.
+ * links, folders, truncate), or * for all. The first rule that fits counts. An empty file, or none, means no faults.
+ *
+ * -c: the kernel keeps what was read and holds writes back, as for a disk. Without, a fault shows at once.
  */
 #define FUSE_USE_VERSION 31
 #define _GNU_SOURCE
@@ -15,6 +18,7 @@
 #include <fcntl.h>
 #include <fuse.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +29,7 @@
 
 static const char *control;
 static const char *source;
+static int cached;
 
 static void sleep_ms(long ms)
 {
@@ -34,10 +39,29 @@ static void sleep_ms(long ms)
         ;
 }
 
+/* Waits for this call's turn on a disk that moves `pace` MiB a second. */
+static void move(size_t bytes, long pace)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static long long idle_from; /* nanoseconds of CLOCK_MONOTONIC */
+    struct timespec now, turn;
+
+    pthread_mutex_lock(&lock);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    long long nanoseconds = now.tv_sec * 1000000000LL + now.tv_nsec;
+    idle_from = (idle_from > nanoseconds ? idle_from : nanoseconds) + bytes * 1000000000LL / ((long long)pace << 20);
+    turn.tv_sec = idle_from / 1000000000;
+    turn.tv_nsec = idle_from % 1000000000;
+    pthread_mutex_unlock(&lock);
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &turn, NULL) == EINTR)
+        ;
+}
+
 struct rule {
     int error;
     int hangs;
-    long delay;
+    long delay; /* ms */
+    long pace;  /* MiB/s; 0: no limit */
 };
 
 static int error_of(const char *name)
@@ -55,17 +79,17 @@ static int error_of(const char *name)
 
 static struct rule rule_for(const char *call)
 {
-    struct rule rule = {0, 0, 0};
+    struct rule rule = {0, 0, 0, 0};
     char line[128], which[32], what[32];
     FILE *file = fopen(control, "re");
 
     while (file && fgets(line, sizeof(line), file)) {
-        long delay = 0;
-        if (sscanf(line, "%31s %31s %ld", which, what, &delay) < 2 || (strcmp(which, "*") && strcmp(which, call)))
+        long number = 0;
+        if (sscanf(line, "%31s %31s %ld", which, what, &number) < 2 || (strcmp(which, "*") && strcmp(which, call)))
             continue;
         rule.error = error_of(what);
         rule.hangs = !strcmp(what, "hang");
-        rule.delay = delay;
+        *(strcmp(what, "pace") ? &rule.delay : &rule.pace) = number;
         break;
     }
     if (file)
@@ -73,8 +97,8 @@ static struct rule rule_for(const char *call)
     return rule;
 }
 
-/* Returns 0, or the error (negative) that the call is to fail with. */
-static int fault(const char *call)
+/* Returns 0, or the error (negative) that the call, which moves `bytes`, is to fail with. */
+static int fault_of(const char *call, size_t bytes)
 {
     struct rule rule = rule_for(call);
 
@@ -84,7 +108,14 @@ static int fault(const char *call)
     }
     if (rule.delay > 0)
         sleep_ms(rule.delay);
+    if (rule.pace > 0)
+        move(bytes, rule.pace);
     return -rule.error;
+}
+
+static int fault(const char *call)
+{
+    return fault_of(call, 0);
 }
 
 static int result(long done)
@@ -128,24 +159,33 @@ static int fs_statfs(const char *path, struct statvfs *status)
     return result(statvfs(full, status));
 }
 
-static int fs_open(const char *path, struct fuse_file_info *info)
+/* A kernel that holds writes back reads what is around them, and knows the end of the file. */
+static int open_flags(int flags)
 {
-    BEGIN("open", path);
-    int file = open(full, info->flags);
+    if (!cached)
+        return flags;
+    return ((flags & O_ACCMODE) == O_WRONLY ? (flags & ~O_ACCMODE) | O_RDWR : flags) & ~O_APPEND;
+}
+
+static int opened(int file, struct fuse_file_info *info)
+{
     if (file < 0)
         return -errno;
     info->fh = file;
+    info->keep_cache = cached;
     return 0;
+}
+
+static int fs_open(const char *path, struct fuse_file_info *info)
+{
+    BEGIN("open", path);
+    return opened(open(full, open_flags(info->flags)), info);
 }
 
 static int fs_create(const char *path, mode_t mode, struct fuse_file_info *info)
 {
     BEGIN("open", path);
-    int file = open(full, info->flags, mode);
-    if (file < 0)
-        return -errno;
-    info->fh = file;
-    return 0;
+    return opened(open(full, open_flags(info->flags), mode), info);
 }
 
 static int fs_release(const char *path, struct fuse_file_info *info)
@@ -156,7 +196,7 @@ static int fs_release(const char *path, struct fuse_file_info *info)
 
 static int fs_read(const char *path, char *bytes, size_t size, off_t offset, struct fuse_file_info *info)
 {
-    int due = fault("read");
+    int due = fault_of("read", size);
     ssize_t done;
 
     (void)path;
@@ -168,7 +208,7 @@ static int fs_read(const char *path, char *bytes, size_t size, off_t offset, str
 
 static int fs_write(const char *path, const char *bytes, size_t size, off_t offset, struct fuse_file_info *info)
 {
-    int due = fault("write");
+    int due = fault_of("write", size);
     ssize_t done;
 
     (void)path;
@@ -205,6 +245,30 @@ static int fs_rename(const char *from, const char *to, unsigned int flags)
     if (flags || snprintf(target, sizeof(target), "%s%s", source, to) >= (int)sizeof(target))
         return -EINVAL;
     return result(rename(full, target));
+}
+
+static int fs_link(const char *from, const char *to)
+{
+    BEGIN("change", from);
+    char target[PATH_MAX];
+    if (snprintf(target, sizeof(target), "%s%s", source, to) >= (int)sizeof(target))
+        return -ENAMETOOLONG;
+    return result(link(full, target));
+}
+
+static int fs_symlink(const char *text, const char *path)
+{
+    BEGIN("change", path);
+    return result(symlink(text, full));
+}
+
+static int fs_readlink(const char *path, char *text, size_t size)
+{
+    BEGIN("look", path);
+    ssize_t length = readlink(full, text, size - 1);
+    if (length >= 0)
+        text[length] = 0;
+    return result(length);
 }
 
 static int fs_unlink(const char *path)
@@ -246,10 +310,13 @@ static int fs_utimens(const char *path, const struct timespec times[2], struct f
     return result(utimensat(AT_FDCWD, full, times, AT_SYMLINK_NOFOLLOW));
 }
 
-/* Nothing is answered from the kernel's caches of names and attributes, so faults show at once. */
 static void *fs_init(struct fuse_conn_info *connection, struct fuse_config *config)
 {
-    (void)connection;
+    if (cached) {
+        connection->want |= connection->capable & FUSE_CAP_WRITEBACK_CACHE;
+        return NULL;
+    }
+    /* Nothing is answered from the kernel's caches of names and attributes, so faults show at once. */
     config->attr_timeout = 0;
     config->entry_timeout = 0;
     config->negative_timeout = 0;
@@ -270,6 +337,9 @@ static const struct fuse_operations operations = {
     .fsyncdir = fs_fsyncdir,
     .truncate = fs_truncate,
     .rename = fs_rename,
+    .link = fs_link,
+    .symlink = fs_symlink,
+    .readlink = fs_readlink,
     .unlink = fs_unlink,
     .mkdir = fs_mkdir,
     .rmdir = fs_rmdir,
@@ -280,8 +350,13 @@ static const struct fuse_operations operations = {
 
 int main(int count, char **arguments)
 {
+    cached = count > 1 && !strcmp(arguments[1], "-c");
+    if (cached) {
+        arguments[1] = arguments[0];
+        arguments++, count--;
+    }
     if (count < 4) {
-        fprintf(stderr, "usage: faultfs CONTROL SOURCE MOUNTPOINT [OPTION...]\n");
+        fprintf(stderr, "usage: faultfs [-c] CONTROL SOURCE MOUNTPOINT [OPTION...]\n");
         return 2;
     }
     control = realpath(arguments[1], NULL);
