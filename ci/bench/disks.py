@@ -87,8 +87,9 @@ def behind_fuse(program, megabytes_a_second, parent):
 
 
 def unmounted(folder):
-    """Whether it is now; not while a process is in it."""
-    return subprocess.run(["fusermount3", "-u", folder], check=False, stderr=subprocess.DEVNULL).returncode == 0
+    """Whether it is now; not while a process is in it. Others than root have a program for it, as for mounting."""
+    command = ["umount"] if os.geteuid() == 0 else ["fusermount3", "-u"]
+    return subprocess.run([*command, folder], check=False, stderr=subprocess.DEVNULL).returncode == 0
 
 
 def wait_for(done):

@@ -64,7 +64,7 @@ def ticks(cluster):
 
 
 def run_dfsio(side, site, *arguments):
-    return side.run("hadoop", "jar", side.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO", *arguments, **site)
+    return side.run("hadoop", "jar", side.jar("mapreduce/hadoop-mapreduce-client-jobclient-*-tests.jar"), "TestDFSIO", *arguments, "-resFile", os.devnull, **site)
 
 
 def throughput(side, site, step, size_mb):

@@ -1,12 +1,16 @@
 """Tests of disks that are limited."""
 
 import os
+import subprocess
 import tempfile
+import time
 import unittest
 from unittest import mock
 
 import disks
 
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+PROVIDE = 'HOWDAH_ROOT=$0; . "$HOWDAH_ROOT/ci/lib/faultfs.sh"; provide_faultfs "$1"'
 
 class LimitTest(unittest.TestCase):
     def setUp(self):
@@ -48,6 +52,24 @@ class LimitTest(unittest.TestCase):
                     with open(os.path.join(folder, "rules"), encoding="ascii") as file:
                         self.assertEqual("read pace 150\nwrite pace 150\n", file.read())
         self.assertEqual(["program"], os.listdir(self.places.scratch))
+
+    def test_a_disk_behind_fuse_is_as_slow_as_it_is_told_and_goes_in_the_end(self):
+        program = os.path.join(self.places.scratch, "faultfs")
+        made = subprocess.run(["bash", "-c", PROVIDE, ROOT, program], check=False, stdout=subprocess.PIPE, text=True)
+        if made.returncode:
+            self.skipTest(made.stdout.strip())
+        try:
+            with disks.limited("fuse", 8 << 20, self.places, program) as places:
+                started = time.monotonic()
+                with open(os.path.join(places.scratch, "file"), "wb") as file:
+                    file.write(bytes(4 << 20))
+                    os.fsync(file.fileno())
+                self.assertGreaterEqual(time.monotonic() - started, 0.45)
+        except SystemExit as error:
+            if "ermission denied" in str(error) or "not permitted" in str(error):
+                self.skipTest("this system does not let us mount FUSE")
+            raise
+        self.assertEqual(["faultfs"], os.listdir(self.places.scratch))
 
 
 if __name__ == "__main__":

@@ -150,10 +150,9 @@ under_memcheck() {
 
 # all_under COMMAND...: every program that runs over a transport that needs an adapter, under COMMAND.
 all_under() {
-    local transport status=0
-    for transport in verbs udapl; do
-        "$@" engine_tests "$transport" stream waiting calls fetch registered fault death kill links "$transport" || status=1
-    done
+    local bodies=(stream waiting calls fetch registered fault death kill links) status=0
+    "$@" engine_tests verbs "${bodies[@]}" verbs verbs_many || status=1
+    "$@" engine_tests udapl "${bodies[@]}" udapl || status=1
     return "$status"
 }
 
