@@ -21,7 +21,8 @@ def figure(value):
 
 
 def with_spread(value, spread):
-    return "%s (%s-%s)" % tuple(map(figure, (value, *spread)))
+    least, most = spread
+    return figure(value) if least == most else "%s (%s-%s)" % tuple(map(figure, (value, least, most)))
 
 
 def cell(row):
@@ -61,7 +62,7 @@ def notes(conditions, disk):
         )
     seconds = conditions.get("behind s", {}).get(disk, {})
     for side, megabytes in conditions.get("behind MB", {}).get(disk, {}).items():
-        yield "%s: %.0f MB were to be persisted when TestDFSIO's writes ended, %.0f s later nothing." % (
+        yield "%s: %.0f MB were to be persisted when TestDFSIO's writes ended, %.1f s later nothing." % (
             TITLES[side],
             megabytes,
             seconds[side],
@@ -74,7 +75,7 @@ def of(path):
         document = json.load(file)
     conditions = document["conditions"]
     parts = [
-        "Commit %s, %s; %s, %d cores%s, %d GB, Linux %s; %d rounds, %d MB a job, blocks of %d MB."
+        "Commit %s, %s; %s, %d cores%s, %d GB, Linux %s; rounds: %d, %d MB a job, blocks of %d MB."
         % (
             document["commit"][:7],
             document["date"][:10],
