@@ -42,7 +42,7 @@ clear_room() {
     in_room squeue || true
     in_room scancel --user=root || true
     while [ -n "$(in_room squeue -h)" ] && [ "$SECONDS" -lt "$deadline" ]; do sleep 1; done
-    in_room pkill -9 '^(java|srun|salloc)$' || true
+    for i in java srun salloc; do in_room pkill -9 -x "$i" || true; done
     while in_room pgrep -x java >/dev/null && [ "$SECONDS" -lt "$deadline" ]; do sleep 0.2; done
     rm -rf "$ROOM"/local/howdah-* "$ROOM"/lustre/* "$ROOM"/{ssd,disk}/howdah-* "$ROOM"/jobs/{counts,nodes}
     for i in 1 2 3; do on_node "$i" sh -c 'rm -rf /dev/shm/howdah-*'; done

@@ -328,6 +328,7 @@ nothing_in_ram() {
 count_shared() {
     local out=$1
     shift
+    rm -rf "$ROOM"/lustre/howdah-job-* # logs of jobs with HDFS
     mkdir -p "$ROOM/lustre/text"
     for i in 1 2 3; do cp "$ROOM/jobs/words" "$ROOM/lustre/text/$i"; done
     # shellcheck disable=SC2016 # of the job
