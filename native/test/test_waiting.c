@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "link/link.h"
@@ -377,6 +378,62 @@ static void a_link_that_a_caller_took_over_is_watched_again(void **state)
         assert_int_not_equal(++tries, 5);
 }
 
+/* ---- threads that do not run ---- */
+
+static atomic_bool held, released;
+
+/* As on a machine that has no processor for the thread. */
+static void hold(int signal)
+{
+    (void)signal;
+    atomic_store(&held, true);
+    while (!atomic_load(&released))
+        usleep(1000);
+}
+
+static void *receive_run(void *arg)
+{
+    hd_buf *msg = NULL;
+    intptr_t err = hd_recv(arg, &msg, PATIENCE);
+    if (msg)
+        hd_buf_unref(msg);
+    return (void *)err; // NOLINT(performance-no-int-to-ptr)
+}
+
+static void a_thread_that_was_woken_and_does_not_run_has_lost_nothing(void **state)
+{
+    (void)state;
+    const char *const options[] = {"poll.spin=0", NULL};
+    struct sigaction action = {.sa_handler = hold}, before;
+    struct pair pair;
+    hd_stream *client, *server;
+    pthread_t thread;
+    void *result;
+    pair_open(&pair, options);
+    pair_stream(&pair, NULL, &client, &server);
+    atomic_store(&held, false);
+    atomic_store(&released, false);
+    assert_ok(sigaction(SIGUSR1, &action, &before));
+    assert_ok(pthread_create(&thread, NULL, receive_run, server));
+    while (!atomic_load(&pair.server->poll.asleep))
+        usleep(1000);
+    usleep(20000); /* it may be on its way still */
+    assert_ok(pthread_kill(thread, SIGUSR1));
+    while (!atomic_load(&held))
+        usleep(1000);
+    assert_ok(hd_send(client, "x", 1, PATIENCE));
+    usleep(3500000); /* the regular look comes each second, and the second one in a row would count */
+    uint64_t lost = counter(pair.b, "wakeups.lost");
+    atomic_store(&released, true);
+    assert_ok(pthread_join(thread, &result));
+    assert_ok(sigaction(SIGUSR1, &before, NULL));
+    assert_null(result);
+    assert_int_equal(lost, 0);
+    hd_stream_close(client);
+    hd_stream_close(server);
+    pair_close(&pair);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -390,6 +447,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(two_large_messages_are_announced_at_once),
         cmocka_unit_test(a_blocked_receiver_sleeps),
         cmocka_unit_test(a_link_that_a_caller_took_over_is_watched_again),
+        cmocka_unit_test(a_thread_that_was_woken_and_does_not_run_has_lost_nothing),
     };
     return test_run(argc, argv, tests, sizeof(tests) / sizeof(tests[0]));
 }

@@ -27,7 +27,8 @@ struct fault_ep {
     uint64_t random;
     uint64_t random_asleep; /* for whoever sleeps, without the link's lock */
     bool dropped, deaf_armed;
-    _Atomic uint32_t deaf; /* futex: a sleeper whom only wake() wakes */
+    _Atomic uint32_t deaf;   /* futex: a sleeper whom only wake() wakes */
+    atomic_bool deaf_asleep; /* there is one */
     int64_t delayed_until;
     struct completion *done;     /* of inner operations that were done at once, to be reported by progress() */
     _Atomic unsigned done_count; /* pending() looks without the lock */
@@ -365,7 +366,9 @@ static void fault_wait(struct hd_ep *base, const _Atomic uint32_t *word, uint32_
     struct fault_ep *ep = of(base);
     uint32_t heard = atomic_load(&ep->deaf);
     if (!fault_pending(base) && atomic_load(word) == seen && STRIKES_BY(&ep->random_asleep, ep, deaf)) {
+        atomic_store(&ep->deaf_asleep, true);
         hd_futex_wait(&ep->deaf, heard, timeout, false);
+        atomic_store(&ep->deaf_asleep, false);
         return;
     }
     int64_t nap = timeout == HD_FOREVER || timeout > 1000000 ? 1000000 : timeout; /* holds up no longer than a delay */
@@ -378,6 +381,12 @@ static void fault_wake(struct hd_ep *base)
     atomic_fetch_add(&ep->deaf, 1);
     hd_futex_wake(&ep->deaf, 1, false);
     ep->inner->ops->wake(ep->inner);
+}
+
+static bool fault_woken(struct hd_ep *base)
+{
+    struct fault_ep *ep = of(base);
+    return !atomic_load(&ep->deaf_asleep) && ep->inner->ops->woken(ep->inner);
 }
 
 static bool fault_arm(struct hd_ep *base)
@@ -466,6 +475,7 @@ const struct hd_transport_ops hd_fault_ops = {
     .pending = fault_pending,
     .wait = fault_wait,
     .wake = fault_wake,
+    .woken = fault_woken,
     .arm = fault_arm,
     .disarm = fault_disarm,
     .event_fd = fault_event_fd,

@@ -177,6 +177,13 @@ void hd_ring_wake(struct hd_ep *base)
     hd_futex_wake(&ep->rx->word, 1, ep->shared);
 }
 
+/* Who rings the bell takes the request for it away. */
+bool hd_ring_woken(struct hd_ep *base)
+{
+    struct hd_ring_ep *ep = (struct hd_ring_ep *)base;
+    return !(atomic_load(&ep->rx->notify) & HD_NOTIFY_FUTEX);
+}
+
 bool hd_ring_arm(struct hd_ep *base)
 {
     struct hd_ring_ep *ep = (struct hd_ring_ep *)base;

@@ -61,6 +61,7 @@ int hd_ring_progress(struct hd_ep *ep, int budget);
 bool hd_ring_pending(struct hd_ep *ep);
 void hd_ring_wait(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
 void hd_ring_wake(struct hd_ep *ep);
+bool hd_ring_woken(struct hd_ep *ep);
 bool hd_ring_arm(struct hd_ep *ep);
 void hd_ring_disarm(struct hd_ep *ep);
 int hd_ring_event_fd(struct hd_ep *ep);
@@ -69,7 +70,7 @@ void hd_ring_close(struct hd_ep *ep);
 /* What a transport over rings has of them in its table. */
 #define HD_RING_OPERATIONS                                                                                             \
     .cost = hd_ring_cost, .send = hd_ring_send, .progress = hd_ring_progress, .pending = hd_ring_pending,              \
-    .relaxes = true, .wait = hd_ring_wait, .wake = hd_ring_wake, .arm = hd_ring_arm, .disarm = hd_ring_disarm,         \
-    .event_fd = hd_ring_event_fd
+    .relaxes = true, .wait = hd_ring_wait, .wake = hd_ring_wake, .woken = hd_ring_woken, .arm = hd_ring_arm,           \
+    .disarm = hd_ring_disarm, .event_fd = hd_ring_event_fd
 
 #endif

@@ -467,6 +467,11 @@ void udapl_wake(struct hd_ep *base)
     hd_futex_wake(&ep->word, 1, false);
 }
 
+bool udapl_woken(struct hd_ep *base)
+{
+    return !(atomic_load(&udapl_ep_of(base)->wanted) & UDAPL_WAKE_THREAD);
+}
+
 bool udapl_arm(struct hd_ep *base)
 {
     struct udapl_ep *ep = udapl_ep_of(base);

@@ -25,6 +25,7 @@ const struct hd_transport_ops hd_udapl_ops = {
     .put = udapl_put,
     .progress = udapl_progress,
     .pending = udapl_pending,
+    .woken = udapl_woken,
     .wait = udapl_wait,
     .wake = udapl_wake,
     .arm = udapl_arm,

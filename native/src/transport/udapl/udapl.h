@@ -256,6 +256,7 @@ int udapl_progress(struct hd_ep *ep, int budget);
 bool udapl_pending(struct hd_ep *ep);
 void udapl_wait(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
 void udapl_wake(struct hd_ep *ep);
+bool udapl_woken(struct hd_ep *ep);
 bool udapl_arm(struct hd_ep *ep);
 void udapl_disarm(struct hd_ep *ep);
 int udapl_event_fd(struct hd_ep *ep);

@@ -620,6 +620,7 @@ const struct hd_transport_ops hd_verbs_ops = {
     .put = verbs_put,
     .progress = verbs_progress,
     .pending = hd_verbs_pending,
+    .woken = hd_verbs_woken,
     .look = hd_verbs_look,
     .wait = hd_verbs_wait,
     .wake = hd_verbs_wake,

@@ -403,6 +403,7 @@ bool hd_verbs_pending(struct hd_ep *ep);
 bool hd_verbs_look(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, unsigned times);
 void hd_verbs_wait(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
 void hd_verbs_wake(struct hd_ep *ep);
+bool hd_verbs_woken(struct hd_ep *ep);
 bool hd_verbs_arm(struct hd_ep *ep);
 void hd_verbs_disarm(struct hd_ep *ep);
 struct hd_source *hd_verbs_source(struct hd_ep *ep);

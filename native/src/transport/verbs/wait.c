@@ -162,6 +162,15 @@ void hd_verbs_wake(struct hd_ep *base)
     }
 }
 
+bool hd_verbs_woken(struct hd_ep *base)
+{
+    struct verbs_ep *ep = wait_ep(base);
+    hd_verbs_cq_seize(ep->cq);
+    bool woken = !ep->asleep || ep->told;
+    hd_unlock(&ep->cq->lock);
+    return woken;
+}
+
 /* ---- the communication thread ---- */
 
 bool hd_verbs_arm(struct hd_ep *base)

@@ -224,7 +224,7 @@ final class ReplicaCopy {
       // Clients that hold the old file open let go of it: they would not see what is appended.
       dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(
           new ExtendedBlockId(block.getBlockId(), pool));
-      report();
+      dataset.places().moved(new ExtendedBlockId(block.getBlockId(), pool));
       if (old != null) {
         delete(old, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
         source.onBlockFileDeletion(pool, block.getNumBytes());
@@ -257,7 +257,7 @@ final class ReplicaCopy {
         }
         revived = activate();
       }
-      report();
+      dataset.places().moved(new ExtendedBlockId(block.getBlockId(), pool));
       return revived;
     }
   }
@@ -310,35 +310,6 @@ final class ReplicaCopy {
     FinalizedReplica active = new FinalizedReplica(block, target, there.getParentFile());
     dataset.volumeMap.add(pool, active);
     return active;
-  }
-
-  /**
-   * Tells the NameNode where the replica is. That cannot be done under the dataset's lock: a block pool that ends waits
-   * for that lock, and reports wait for the pool. So the replica may be deleted or appended to, and be reported as
-   * such, right before. The NameNode believes the last report of a block, so the replica is looked at again after each,
-   * until it is what was told.
-   */
-  private void report() {
-    Block told = null;
-    FsVolumeSpi where = target;
-    while (true) {
-      ReplicaInfo now = dataset.volumeMap.get(pool, block.getBlockId());
-      if (now == null && told != null) {
-        told = null;
-        dataset.reportDeleted(pool, block, where);
-      } else if (now instanceof FinalizedReplica && !isTold((FinalizedReplica) now, told, where)) {
-        told = new Block(now);
-        where = now.getVolume();
-        dataset.reportReceived(pool, told, where);
-      } else {
-        return; // a replica that is being written is reported when that ends
-      }
-    }
-  }
-
-  private static boolean isTold(FinalizedReplica now, Block told, FsVolumeSpi where) {
-    return told != null && where == now.getVolume() && told.getGenerationStamp() == now.getGenerationStamp()
-        && told.getNumBytes() == now.getNumBytes();
   }
 
   private static void rename(File from, File to) {

@@ -67,6 +67,7 @@ class TierDataset extends FsDatasetImpl {
   private final Shadows shadows;
   private final OpenShadows openShadows = new OpenShadows(this);
   private final Repairs repairs = new Repairs(this);
+  private final PlaceReports places = new PlaceReports(this);
   private final TierStatus status;
   private final Set<ExtendedBlockId> moving = ConcurrentHashMap.newKeySet();
   /** Block pools whose replicas are known. */
@@ -116,6 +117,10 @@ class TierDataset extends FsDatasetImpl {
 
   Repairs repairs() {
     return repairs;
+  }
+
+  PlaceReports places() {
+    return places;
   }
 
   OpenShadows openShadows() {
@@ -593,6 +598,22 @@ class TierDataset extends FsDatasetImpl {
     return replica == null ? null : replica.getBlockFile();
   }
 
+  // Scanning.
+
+  /**
+   * Upstream's scan of the folders compares some time after it has listed them: a file that is being deleted by then is
+   * no replica that was found. After an append in between it would come without its meta file, too.
+   */
+  @Override
+  public void checkAndUpdate(String pool, long id, File file, File meta, FsVolumeSpi volume) throws IOException {
+    try (AutoCloseableLock lock = acquireDatasetLock()) {
+      if (volumeMap.get(pool, id) == null && isDeletingBlock(pool, id)) {
+        return;
+      }
+    }
+    super.checkAndUpdate(pool, id, file, meta, volume);
+  }
+
   // Starting and ending.
 
   /** Nothing is written to folders that are taken away, where another file system may be mounted by then. */
@@ -657,6 +678,7 @@ class TierDataset extends FsDatasetImpl {
   public void shutdown() {
     mover.stop();
     shadows.stop();
+    places.stop();
     copies.in(null).forEach(copies::drop);
     journal.flush();
     status.close();

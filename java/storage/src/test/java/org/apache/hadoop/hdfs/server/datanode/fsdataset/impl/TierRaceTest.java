@@ -3,6 +3,8 @@ package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import io.howdah.storage.Reason;
+import java.io.File;
+import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicReference;
@@ -15,10 +17,12 @@ import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo;
 import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo.BlockStatus;
 import org.apache.hadoop.hdfs.server.protocol.StorageReceivedDeletedBlocks;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
+import org.apache.hadoop.util.Time;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.extension.ExtendWith;
 
@@ -101,6 +105,52 @@ class TierRaceTest {
       assertThat(volume.getTmpDir(hdfs.pool()).list()).isEmpty();
       assertThat(volume.getReservedForReplicas()).isZero();
     }
+  }
+
+  @Test
+  void theNameNodeDoesNotBelieveForLongThatAReplicaIsWhereItWasBeforeItMoved(TierCluster hdfs) throws Exception {
+    long took;
+    int tries = 0;
+    do { // a machine that stands still for seconds may be late itself
+      took = reportLate(hdfs, new Path("/late" + tries));
+      tries++;
+    } while (took >= PlaceReports.AGAIN_MS && tries < 5);
+    assertThat(took).isLessThan(PlaceReports.AGAIN_MS);
+    Path path = new Path("/late" + (tries - 1));
+    String now = hdfs.replica(hdfs.holder(path, StorageType.DISK), path).getStorageUuid();
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return Arrays.equals(hdfs.blocks(path).get(0).getStorageIDs(), new String[] {now});
+    }, () -> Arrays.toString(hdfs.blocks(path).get(0).getStorageIDs()) + ", it is on " + now);
+  }
+
+  /** Reports a replica where it was before it moved, as upstream's threads do when they have let go of one. */
+  private static long reportLate(TierCluster hdfs, Path path) throws Exception {
+    hdfs.write(path.toString(), SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    String before = hdfs.replica(dataset, path).getStorageUuid();
+    long began = Time.monotonicNow();
+    moveAnd(hdfs, dataset, path, () -> null);
+    dataset.datanode.notifyNamenodeReceivedBlock(hdfs.blocks(path).get(0).getBlock(), null, before, false);
+    long took = Time.monotonicNow() - began;
+    hdfs.report();
+    return took;
+  }
+
+  @Test
+  void aFileThatIsBeingDeletedIsNoReplicaThatAScanHasFound(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/scanned", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    ReplicaInfo replica = hdfs.replica(dataset, path);
+    File file = replica.getBlockFile();
+    dataset.invalidate(hdfs.pool(), new Block[] {replica});
+    TierCluster.awaitThat(() -> DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0, () -> path);
+    Files.write(file.toPath(), new byte[SIZE]); // as before it was deleted
+    dataset.checkAndUpdate(hdfs.pool(), replica.getBlockId(), file, null, replica.getVolume());
+    assertThat(dataset.volumeMap.get(hdfs.pool(), replica.getBlockId())).isNull();
+    Files.delete(file.toPath());
   }
 
   @Test
