@@ -404,7 +404,7 @@ static void comm_say_overlooked(struct hd_link *link, int64_t ms)
 
 /* Whoever sleeps relies on the transport to wake it. Should a notification get lost, below us or by a mistake of ours,
  * the call would stand until its timeout; so the regular look asks, and wakes the sleeper if at two looks there is
- * something and nothing was taken in between. A thread that was woken and has not run since has lost nothing. */
+ * something and nothing was taken in between. What was woken and has not run since has lost nothing. */
 static void comm_look_for_overlooked(struct hd_link *link, int64_t now)
 {
     bool asleep = link->comm.armed || (link->poll.poller && atomic_load(&link->poll.asleep));
@@ -419,7 +419,7 @@ static void comm_look_for_overlooked(struct hd_link *link, int64_t now)
     }
     if (now - link->comm.overlooked_since < IDLE_LOOK - IDLE_SLOT)
         return;
-    if (link->comm.armed || !link->ep->ops->woken(link->ep))
+    if (!link->ep->ops->woken(link->ep))
         comm_say_overlooked(link, (now - link->comm.overlooked_since) / 1000000);
     link->comm.overlooked_since = 0;
     if (!link->comm.armed) {

@@ -386,7 +386,7 @@ static void fault_wake(struct hd_ep *base)
 static bool fault_woken(struct hd_ep *base)
 {
     struct fault_ep *ep = of(base);
-    return !atomic_load(&ep->deaf_asleep) && ep->inner->ops->woken(ep->inner);
+    return !atomic_load(&ep->deaf_asleep) && !ep->deaf_armed && ep->inner->ops->woken(ep->inner);
 }
 
 static bool fault_arm(struct hd_ep *base)

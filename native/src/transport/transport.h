@@ -186,7 +186,8 @@ struct hd_transport_ops {
      * at a time. */
     void (*wait)(struct hd_ep *ep, const _Atomic uint32_t *word, uint32_t seen, int64_t timeout);
     void (*wake)(struct hd_ep *ep);
-    /* Whether the thread in wait() has been woken since it lay down, so that it only has to run. */
+    /* Whether the thread in wait() has been woken since it lay down, and event_fd() or the source have told since
+     * arm(): then who is to come only has to run. True also if nobody waits. */
     bool (*woken)(struct hd_ep *ep);
     /* Asks for event_fd() to become readable, or for the source to ring, with the next arrival. @return false:
      * something is pending, not armed. */

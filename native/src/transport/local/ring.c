@@ -181,7 +181,7 @@ void hd_ring_wake(struct hd_ep *base)
 bool hd_ring_woken(struct hd_ep *base)
 {
     struct hd_ring_ep *ep = (struct hd_ring_ep *)base;
-    return !(atomic_load(&ep->rx->notify) & HD_NOTIFY_FUTEX);
+    return atomic_load(&ep->rx->notify) == 0;
 }
 
 bool hd_ring_arm(struct hd_ep *base)

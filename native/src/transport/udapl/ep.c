@@ -469,7 +469,7 @@ void udapl_wake(struct hd_ep *base)
 
 bool udapl_woken(struct hd_ep *base)
 {
-    return !(atomic_load(&udapl_ep_of(base)->wanted) & UDAPL_WAKE_THREAD);
+    return atomic_load(&udapl_ep_of(base)->wanted) == 0;
 }
 
 bool udapl_arm(struct hd_ep *base)

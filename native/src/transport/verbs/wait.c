@@ -166,7 +166,7 @@ bool hd_verbs_woken(struct hd_ep *base)
 {
     struct verbs_ep *ep = wait_ep(base);
     hd_verbs_cq_seize(ep->cq);
-    bool woken = !ep->asleep || ep->told;
+    bool woken = (!ep->asleep || ep->told) && !atomic_load(&ep->armed);
     hd_unlock(&ep->cq->lock);
     return woken;
 }
