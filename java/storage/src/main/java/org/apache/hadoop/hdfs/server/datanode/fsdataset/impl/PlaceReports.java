@@ -13,12 +13,16 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 
 /**
- * Tells NameNodes where a replica is after it has moved. They believe the last report of a block until the next full
- * one, which is six hours away by default. It cannot be made under the dataset's lock: a block pool that ends waits for
- * that lock, and reports wait for the pool. So the replica may be deleted or appended to, and be reported as such,
- * right before: it is looked at again after each report until it is what was told. And upstream's threads report what
- * they have finalized, copied or recovered once they have let go of it: on a busy machine it may be on another tier by
- * then. So a replica that has moved is told once more after five seconds. Thread-safe.
+ * Tells NameNodes where a replica is when they may believe something else: after it has moved, or has come back. They
+ * believe the last report of a block until the next full one, which is six hours away by default. It cannot be made
+ * under the dataset's lock: a block pool that ends waits for that lock, and reports wait for the pool. So the replica
+ * may be deleted or appended to, and be reported as such, right before: it is looked at again after each report until
+ * it is what was told.
+ *
+ * <p>Upstream's threads report what they have finalized, copied or recovered once they have let go of it: on a busy
+ * machine it may be on another tier by then. They report what they have deleted once its files are gone: the DataNode
+ * may have a copy of the block again by then. So a replica that has moved or come back is told once more after five
+ * seconds, and one that the NameNode has sent to a DataNode which has it, whenever that is. Thread-safe.
  */
 final class PlaceReports {
   static final long AGAIN_MS = 5000;
@@ -41,9 +45,9 @@ final class PlaceReports {
     again.clear();
   }
 
-  /** A replica has moved. Not under the dataset's lock. */
-  void moved(ExtendedBlockId block) {
-    tell(block);
+  /** Tells of a replica now, and once more later. Not under the dataset's lock. */
+  void tell(ExtendedBlockId block) {
+    tellNow(block);
     again.compute(block, (id, before) -> {
       if (before != null) {
         before.cancel(false);
@@ -59,11 +63,11 @@ final class PlaceReports {
   private void tellAgain(ExtendedBlockId block) {
     again.remove(block);
     if (dataset.isOpen(block.getBlockPoolId())) {
-      tell(block);
+      tellNow(block);
     }
   }
 
-  private void tell(ExtendedBlockId block) {
+  private void tellNow(ExtendedBlockId block) {
     String pool = block.getBlockPoolId();
     Block told = null;
     FsVolumeSpi where = null;

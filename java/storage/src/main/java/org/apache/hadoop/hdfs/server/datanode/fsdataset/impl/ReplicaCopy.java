@@ -224,7 +224,7 @@ final class ReplicaCopy {
       // Clients that hold the old file open let go of it: they would not see what is appended.
       dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(
           new ExtendedBlockId(block.getBlockId(), pool));
-      dataset.places().moved(new ExtendedBlockId(block.getBlockId(), pool));
+      dataset.places().tell(new ExtendedBlockId(block.getBlockId(), pool));
       if (old != null) {
         delete(old, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
         source.onBlockFileDeletion(pool, block.getNumBytes());
@@ -257,7 +257,7 @@ final class ReplicaCopy {
         }
         revived = activate();
       }
-      dataset.places().moved(new ExtendedBlockId(block.getBlockId(), pool));
+      dataset.places().tell(new ExtendedBlockId(block.getBlockId(), pool));
       return revived;
     }
   }

@@ -187,7 +187,12 @@ class TierDataset extends FsDatasetImpl {
 
   @Override
   public ReplicaHandler createTemporary(StorageType type, ExtendedBlock block) throws IOException {
-    return create(type, block, tier -> super.createTemporary(tier, block));
+    try {
+      return create(type, block, tier -> super.createTemporary(tier, block));
+    } catch (ReplicaAlreadyExistsException e) {
+      places.tell(key(block)); // the NameNode does not know of it, and would have it sent here again and again
+      throw e;
+    }
   }
 
   private ReplicaHandler create(StorageType asked, ExtendedBlock block, Creation creation) throws IOException {
@@ -255,6 +260,9 @@ class TierDataset extends FsDatasetImpl {
     super.finalizeBlock(block);
     uses.written(key(block), Time.monotonicNow());
     openShadows.place(block.getBlockPoolId(), block.getBlockId());
+    if (isDeletingBlock(block.getBlockPoolId(), block.getBlockId())) {
+      places.tell(key(block)); // it came back, and the one before may be reported as deleted only now
+    }
   }
 
   private interface Growing {

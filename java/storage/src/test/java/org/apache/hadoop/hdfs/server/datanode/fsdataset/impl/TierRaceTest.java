@@ -1,9 +1,11 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.storage.Reason;
 import java.io.File;
+import java.io.IOException;
 import java.nio.file.Files;
 import java.util.Arrays;
 import java.util.concurrent.Callable;
@@ -13,10 +15,14 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
 import org.apache.hadoop.hdfs.server.blockmanagement.NumberReplicas;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaAlreadyExistsException;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo;
 import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo.BlockStatus;
@@ -136,6 +142,51 @@ class TierRaceTest {
     long took = Time.monotonicNow() - began;
     hdfs.report();
     return took;
+  }
+
+  @Test
+  void theNameNodeDoesNotBelieveForLongThatAReplicaThatCameBackIsGone(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/back", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    ExtendedBlock block = hdfs.blocks(path).get(0).getBlock();
+    ReplicaInfo deleted = hdfs.replica(dataset, path);
+    byte[] data = Files.readAllBytes(deleted.getBlockFile().toPath());
+    byte[] meta = Files.readAllBytes(deleted.getMetaFile().toPath());
+    dataset.invalidate(hdfs.pool(), new Block[] {deleted});
+    TierCluster.awaitThat(() -> DataNodeTestUtils.getPendingAsyncDeletions(dataset.datanode) == 0, () -> path);
+    AtomicReference<Throwable> failure = new AtomicReference<>(new AssertionError("it was not told twice"));
+    ReportHook.beforeNextReport(() -> ReportHook.beforeNextReport(() -> {
+      try {
+        reportDeleted(hdfs, dataset, path);
+        failure.set(null);
+      } catch (IOException | AssertionError e) {
+        failure.set(e);
+      }
+    }));
+    try (ReplicaHandler again = dataset.createTemporary(StorageType.SSD, block)) {
+      ReplicaInPipeline made = (ReplicaInPipeline) again.getReplica();
+      Files.write(made.getBlockFile().toPath(), data);
+      Files.write(made.getMetaFile().toPath(), meta);
+      made.setNumBytes(data.length);
+      dataset.finalizeBlock(block);
+    }
+    TierCluster.awaitThat(() -> failure.get() == null, failure::get);
+    hdfs.await(path, StorageType.SSD);
+
+    reportDeleted(hdfs, dataset, path); // later still, and the NameNode has a copy sent here
+    assertThatThrownBy(() -> dataset.createTemporary(StorageType.SSD, block))
+        .isInstanceOf(ReplicaAlreadyExistsException.class);
+    hdfs.await(path, StorageType.SSD);
+    assertThat(hdfs.read(path)).hasSize(SIZE);
+  }
+
+  /** Reports a replica as deleted that is there. */
+  private static void reportDeleted(TierCluster hdfs, TierDataset dataset, Path path) throws IOException {
+    ReplicaInfo replica = hdfs.replica(dataset, path);
+    dataset.reportDeleted(hdfs.pool(), replica, replica.getVolume());
+    hdfs.report();
+    assertThat(hdfs.blocks(path).get(0).getLocations()).isEmpty();
   }
 
   @Test
