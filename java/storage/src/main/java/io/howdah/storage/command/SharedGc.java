@@ -6,6 +6,7 @@ import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -16,7 +17,7 @@ import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.DatanodeReportType;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants.SafeModeAction;
 
-/** Lists what DataNodes that are gone have left on the shared path, and removes what nobody needs. */
+/** Lists what DataNodes have left on the shared path or have there without knowing, and removes what nobody needs. */
 final class SharedGc {
   private final DistributedFileSystem fs;
   private final Path path;
@@ -48,18 +49,26 @@ final class SharedGc {
       return;
     }
     for (Leftovers.Gone gone : leftovers.find()) {
-      List<Leftovers.Left> removed = judge(leftovers, gone, known);
+      out.printf("DataNode %s is gone, and has left %d blocks%n", gone.uuid(), gone.blocks().size());
+      List<Leftovers.Left> removed = judge(leftovers, gone.blocks(), known, true);
       if (isDeleting && (!removed.isEmpty() || gone.blocks().isEmpty())) {
         leftovers.remove(gone, removed);
+      }
+    }
+    for (Map.Entry<String, Collection<Leftovers.Left>> strays : leftovers.strays().entrySet()) {
+      out.printf("DataNode %s has %d blocks that are not in its list%n", strays.getKey(), strays.getValue().size());
+      List<Leftovers.Left> removed = judge(leftovers, strays.getValue(), known, false);
+      if (isDeleting) {
+        leftovers.removeFiles(removed);
       }
     }
     if (isDeleting) {
       leftovers.finish();
     }
-    out.printf("%s: %d blocks, %d bytes, that nobody needs of DataNodes that are gone%s%n", path.resolve(pool),
+    out.printf("%s: %d blocks, %d bytes, that nobody needs%s%n", path.resolve(pool),
         removable, removableBytes, isDeleting ? " were removed" : removable > 0 ? "; --delete removes them" : "");
     if (needed > 0) {
-      out.printf("%d blocks of theirs are kept: they are the only copies there%n", needed);
+      out.printf("%d blocks are kept: they are the only copies there%n", needed);
     }
   }
 
@@ -94,15 +103,17 @@ final class SharedGc {
     return true;
   }
 
-  /** Says of each block of a DataNode that is gone what becomes of it; returns those that nobody needs. */
-  private List<Leftovers.Left> judge(Leftovers leftovers, Leftovers.Gone gone, KnownBlocks known) throws IOException {
+  /**
+   * Says of each of a DataNode's blocks what becomes of it; returns those that nobody needs. A DataNode that is not
+   * gone keeps one that the NameNode knows: it may be about to write it again.
+   */
+  private List<Leftovers.Left> judge(Leftovers leftovers, Collection<Leftovers.Left> blocks, KnownBlocks known,
+      boolean isGone) throws IOException {
     List<Leftovers.Left> unneeded = new ArrayList<>();
-    Map<Long, Integer> live =
-        known.live(gone.blocks().stream().map(Leftovers.Left::id).collect(Collectors.toList()));
-    out.printf("DataNode %s is gone, and has left %d blocks%n", gone.uuid(), gone.blocks().size());
-    for (Leftovers.Left left : gone.blocks()) {
+    Map<Long, Integer> live = known.live(blocks.stream().map(Leftovers.Left::id).collect(Collectors.toList()));
+    for (Leftovers.Left left : blocks) {
       String verdict = verdict(leftovers, left, live.get(left.id()));
-      if (verdict.equals("unknown") || verdict.equals("elsewhere")) {
+      if (verdict.equals("unknown") || isGone && verdict.equals("elsewhere")) {
         unneeded.add(left);
         removable++;
         removableBytes += left.bytes();

@@ -84,8 +84,9 @@ public final class StorageCommand implements Callable<Integer> {
   /** howdah storage gc. */
   @Command(name = "gc", mixinStandardHelpOptions = true, description = {
       "Lists the blocks that DataNodes which are gone have left on the shared path (mode HHH-L): unknown to the "
-          + "NameNode, elsewhere as well, needed, or young. --delete removes the unknown ones and those that are "
-          + "elsewhere. Run it as the user of the DataNodes, on a node that has the path."})
+          + "NameNode, elsewhere as well, needed, or young; and those that one which is there has and does not list. "
+          + "--delete removes the unknown ones, and of DataNodes that are gone those that are elsewhere. Run it as the "
+          + "user of the DataNodes, on a node that has the path."})
   static final class GcCommand implements Callable<Integer> {
     @Option(names = "--delete", description = "removes what nobody needs")
     private boolean delete;

@@ -3,15 +3,18 @@ package io.howdah.storage.shared;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.DirectoryIteratorException;
 import java.nio.file.DirectoryStream;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -24,7 +27,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /**
- * What DataNodes that are gone have left of a block pool on the shared path. A DataNode is gone if the NameNode does
+ * What DataNodes that are gone have left of a block pool on the shared path, and what those that are not have there
+ * without knowing. A DataNode is gone if the NameNode does
  * not count it as live and it has shown no sign of life for so long. Ages are differences between times that the shared
  * file system has set. Used by one thread.
  *
@@ -42,7 +46,10 @@ public final class Leftovers {
   /** What DataNodes that are not gone list, by block. */
   private final Map<Long, Map<String, SharedBlock>> elsewhere = new HashMap<>();
 
-  /** A block that a DataNode which is gone has left. Immutable once it was found. */
+  /** The DataNodes that are not gone. */
+  private final List<String> present = new ArrayList<>();
+
+  /** A block of which there are files. Immutable once it was found. */
   public static final class Left {
     private final long id;
     private final List<Path> files = new ArrayList<>();
@@ -132,9 +139,11 @@ public final class Leftovers {
     List<Gone> found = new ArrayList<>();
     long now = now();
     elsewhere.clear();
+    present.clear();
     for (String uuid : new TreeSet<>(SharedFolder.owners(path, pool))) {
       String beat = beat(uuid);
       if (live.contains(uuid) || now - lastSign(uuid) < age) {
+        present.add(uuid);
         read(uuid).forEach((id, block) -> elsewhere.computeIfAbsent(id, key -> new HashMap<>()).put(uuid, block));
       } else {
         Gone gone = new Gone(uuid, beat);
@@ -180,16 +189,74 @@ public final class Leftovers {
       left.changed = now - age; // if it has no files
     }
     for (Path file : files(folder.folder())) {
-      Matcher name = FILE.matcher(file.getFileName().toString());
-      if (name.matches() && (file.startsWith(folder.finalized()) || file.startsWith(folder.open()))) {
-        Left left = gone.blocks.computeIfAbsent(Long.valueOf(name.group(1)), Left::new);
-        left.files.add(file);
-        left.bytes += Files.size(file);
-        left.changed = Math.max(left.changed, Files.getLastModifiedTime(file).toMillis());
-        left.stamp = Math.max(left.stamp, name.group(2) == null ? 0 : Long.parseLong(name.group(2)));
+      if (file.startsWith(folder.finalized()) || file.startsWith(folder.open())) {
+        add(gone.blocks, file);
       }
     }
     gone.blocks.values().forEach(left -> left.changed = now - left.changed); // from a time to an age
+  }
+
+  /** Adds a file to those of its block, if it is one of a block. */
+  private static void add(Map<Long, Left> blocks, Path file) throws IOException {
+    Matcher name = FILE.matcher(file.getFileName().toString());
+    if (name.matches()) {
+      BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
+      Left left = blocks.computeIfAbsent(Long.valueOf(name.group(1)), Left::new);
+      left.files.add(file);
+      left.bytes += attributes.size();
+      left.changed = Math.max(left.changed, attributes.lastModifiedTime().toMillis());
+      left.stamp = Math.max(left.stamp, name.group(2) == null ? 0 : Long.parseLong(name.group(2)));
+    }
+  }
+
+  /**
+   * The files that DataNodes which are not gone have there and not in their lists, by uuid: one crashed between the one
+   * and the other, or is between them now. After {@link #find}. Reads each folder, and looks at no file that is listed.
+   */
+  public Map<String, Collection<Left>> strays() throws IOException {
+    Map<String, Collection<Left>> found = new TreeMap<>();
+    for (String uuid : present) {
+      Set<Long> listed = new HashSet<>(read(uuid).keySet());
+      Map<Long, Left> strays = new TreeMap<>();
+      for (Path outer : entries(folder(uuid).finalized())) {
+        for (Path inner : entries(outer)) {
+          for (Path file : entries(inner)) {
+            addUnlisted(strays, file, listed);
+          }
+        }
+      }
+      if (!strays.isEmpty()) {
+        strays.keySet().removeAll(read(uuid).keySet()); // it may have got there meanwhile
+        long now = now();
+        strays.values().forEach(left -> left.changed = now - left.changed);
+        found.put(uuid, strays.values());
+      }
+    }
+    return found;
+  }
+
+  private static void addUnlisted(Map<Long, Left> strays, Path file, Set<Long> listed) throws IOException {
+    Matcher name = FILE.matcher(file.getFileName().toString());
+    if (!name.matches() || listed.contains(Long.valueOf(name.group(1)))) {
+      return;
+    }
+    try {
+      add(strays, file);
+    } catch (NoSuchFileException e) {
+      return; // its DataNode has removed it meanwhile
+    }
+  }
+
+  private static List<Path> entries(Path folder) throws IOException {
+    List<Path> entries = new ArrayList<>();
+    try (DirectoryStream<Path> all = Files.newDirectoryStream(folder)) {
+      all.forEach(entries::add);
+    } catch (NoSuchFileException e) {
+      return entries; // its DataNode starts for the first time
+    } catch (DirectoryIteratorException e) {
+      throw e.getCause();
+    }
+    return entries;
   }
 
   private static List<Path> files(Path folder) throws IOException {
@@ -233,14 +300,19 @@ public final class Leftovers {
       SharedList.forget(folder.list(), blocks.stream().map(Left::id).collect(Collectors.toList()));
     }
     checkGone(gone);
+    removeFiles(blocks);
+    blocks.forEach(left -> gone.blocks.remove(left.id));
+    if (gone.blocks.isEmpty()) {
+      removeFolder(gone, folder.folder());
+    }
+  }
+
+  /** Removes the files of blocks that no list has. */
+  public void removeFiles(Collection<Left> blocks) throws IOException {
     for (Left left : blocks) {
       for (Path file : left.files) {
         Files.deleteIfExists(file);
       }
-      gone.blocks.remove(left.id);
-    }
-    if (gone.blocks.isEmpty()) {
-      removeFolder(gone, folder.folder());
     }
   }
 

@@ -9,8 +9,10 @@ import java.nio.file.Path;
 import java.nio.file.attribute.FileTime;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -158,5 +160,29 @@ class LeftoversTest {
     assertThat(leftovers.find()).isEmpty();
     leftovers.finish();
     assertThat(owner(".removed-gone")).doesNotExist();
+  }
+
+  @Test
+  void whatADataNodeThatIsThereDoesNotListIsFoundAndCanBeRemoved() throws IOException {
+    SharedBlock listed = new SharedBlock(1, 1, 10);
+    SharedBlock stray = new SharedBlock(2, 1, 10);
+    SharedBlock young = new SharedBlock(3, 1, 10);
+    dataNode("live", 25, listed, stray, young);
+    dataNode("whole", 25, new SharedBlock(4, 1, 10));
+    dataNode("gone", 25, new SharedBlock(5, 1, 10));
+    SharedFolder folder = new SharedFolder(path, POOL, "live", false);
+    SharedList.write(folder.list(), Collections.singletonList(listed), false).close();
+    age(folder.of(3).toPath().resolve("blk_3"), 1);
+    Leftovers leftovers = leftovers("live", "whole");
+    leftovers.find();
+    Map<String, Collection<Leftovers.Left>> strays = leftovers.strays();
+    assertThat(strays).containsOnlyKeys("live");
+    List<Leftovers.Left> found = new ArrayList<>(strays.get("live"));
+    assertThat(found).extracting(Leftovers.Left::id).containsExactly(2L, 3L);
+    assertThat(found).extracting(Leftovers.Left::bytes).containsExactly(17L, 17L);
+    assertThat(found).extracting(leftovers::isYoung).containsExactly(false, true);
+    leftovers.removeFiles(found.subList(0, 1));
+    assertThat(folder.has(stray)).isFalse();
+    assertThat(folder.has(listed) && folder.has(young)).isTrue();
   }
 }

@@ -6,7 +6,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import io.howdah.storage.command.StorageRuns;
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.FileVisitResult;
 import java.nio.file.Files;
+import java.nio.file.SimpleFileVisitor;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.ArrayList;
 import java.util.List;
 import org.apache.hadoop.fs.FileUtil;
@@ -23,6 +26,26 @@ class SharedGcTest extends SharedHdfs {
 
   private String gc(boolean isDeleting, long age) throws IOException {
     return StorageRuns.gc(hdfs.fs, shared, age, isDeleting);
+  }
+
+  /** The files of blocks on the shared path. */
+  private List<java.nio.file.Path> blockFiles() throws IOException {
+    List<java.nio.file.Path> found = new ArrayList<>();
+    Files.walkFileTree(shared.resolve(hdfs.pool()), new SimpleFileVisitor<java.nio.file.Path>() {
+      @Override
+      public FileVisitResult visitFile(java.nio.file.Path file, BasicFileAttributes attributes) {
+        if (file.getFileName().toString().startsWith("blk_")) {
+          found.add(file);
+        }
+        return FileVisitResult.CONTINUE;
+      }
+
+      @Override
+      public FileVisitResult visitFileFailed(java.nio.file.Path file, IOException e) {
+        return FileVisitResult.CONTINUE; // it was removed meanwhile
+      }
+    });
+    return found;
   }
 
   /** A DataNode ends, loses all folders, and starts; returns what its uuid was. */
@@ -50,6 +73,7 @@ class SharedGcTest extends SharedHdfs {
       deleted = hdfs.write("/deleted", 1000, 1);
     }
     long deletedId = hdfs.blocks(deleted).get(0).getBlock().getBlockId();
+    TierCluster.awaitThat(() -> blockFiles().size() == 4, this::blockFiles); // without what was overwritten
     assertThat(gc(true, 0)).as("all are live").contains("0 blocks, 0 bytes").doesNotContain("blk_");
     String uuid = lose(owner);
     hdfs.assertHolds(path, MB);
@@ -75,6 +99,26 @@ class SharedGcTest extends SharedHdfs {
     assertThat(gc(false, 0)).doesNotContain("blk_");
     assertThat(shared.resolve("BP-of-another")).exists();
     itRefusesWhereItCannotTellWhatIsNeeded();
+  }
+
+  @Test
+  void whatADataNodeDidNotListBeforeItCrashedIsCollected() throws Exception {
+    start();
+    Path path = hdfs.write("/file", MB, 1);
+    awaitReplicas(path, 1, 2);
+    java.nio.file.Path data =
+        blockFiles().stream().filter(file -> !file.toString().endsWith(".meta")).findFirst().get();
+    java.nio.file.Path stray = Files.copy(data, data.resolveSibling("blk_77"));
+    java.nio.file.Path meta = Files.write(data.resolveSibling("blk_77_1001.meta"), new byte[7]);
+    assertThat(gc(true, DAY)).containsPattern("blk_77 .*young").contains("0 blocks, 0 bytes, that nobody needs");
+    assertThat(gc(false, 0)).contains("1 blocks that are not in its list").containsPattern("blk_77 .*unknown");
+    assertThat(stray).exists();
+    assertThat(gc(true, 0)).contains("1 blocks").contains("were removed");
+    assertThat(stray).doesNotExist();
+    assertThat(meta).doesNotExist();
+    assertThat(gc(true, 0)).doesNotContain("blk_");
+    hdfs.assertHolds(path, MB);
+    assertThat(data).exists();
   }
 
   private void itRefusesWhereItCannotTellWhatIsNeeded() throws Exception {
