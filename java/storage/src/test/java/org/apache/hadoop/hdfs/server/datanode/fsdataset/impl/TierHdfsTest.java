@@ -21,6 +21,8 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -30,12 +32,16 @@ import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
+import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicy;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeStorageInfo;
+import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
 import org.apache.hadoop.hdfs.server.blockmanagement.TierPlacement;
+import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipelineInterface;
@@ -50,6 +56,22 @@ import org.junit.jupiter.api.extension.ExtendWith;
 @ExtendWith(TierCluster.Shared.class)
 class TierHdfsTest {
   private static final int MB = 1 << 20;
+
+  @Test
+  void aDamagedReplicaThatIsNoLongerKnownDoesNotHideTheOthers(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", 1000, 2);
+    hdfs.await(path, RAM_DISK, SSD);
+    LocatedBlock block = hdfs.blocks(path).get(0);
+    Set<String> holders = new TreeSet<>();
+    for (DatanodeInfo node : block.getLocations()) {
+      holders.add(node.getDatanodeUuid());
+    }
+    DataNode other = hdfs.cluster.getDataNodes().stream()
+        .filter(node -> !holders.contains(node.getDatanodeUuid())).findFirst().get();
+    Placement.saidDamaged(hdfs.namesystem().getBlockManager(), block.getBlock().getLocalBlock(), other.getDatanodeId());
+    assertThat(hdfs.blocks(path).get(0).getLocations()).hasSize(2);
+    assertThat(hdfs.blocks(path).get(0).isCorrupt()).isFalse();
+  }
 
   @Test
   void withoutAModeAllIsStock() {
