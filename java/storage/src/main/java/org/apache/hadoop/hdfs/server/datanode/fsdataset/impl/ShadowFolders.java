@@ -13,10 +13,10 @@ import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 
 /**
- * The shadows of a block pool when a DataNode starts and ends. Upstream takes each for a replica when it starts, and
- * of a pair deletes either: a shadow whose replica is in RAM still is put aside meanwhile, and is its shadow again
- * after. Upstream also trusts a list of replicas that it wrote when it ended, for five minutes: shadows are missing in
- * it, and what a rollback takes out of the trash.
+ * The shadows of a block pool when a DataNode starts and ends. Upstream takes each for a replica when it starts, and of
+ * a pair deletes either: a shadow whose replica is in RAM still is put aside meanwhile, and is its shadow again after;
+ * or it is removed, if the replica has changed since. Upstream also trusts a list of replicas that it wrote when it
+ * ended, for five minutes: shadows are missing in it, and what a rollback takes out of the trash.
  */
 final class ShadowFolders {
   private static final String SHADOWS = "lazypersist";
@@ -84,17 +84,29 @@ final class ShadowFolders {
     });
   }
 
-  private boolean isInRam(File meta) {
-    File data = Block.metaToBlockFile(meta);
+  /** Whether a replica is in RAM, whole, as it was when its shadow was made or newer. */
+  private boolean isInRam(File shadowMeta) {
+    File shadow = Block.metaToBlockFile(shadowMeta);
     for (TierVolume ram : volumes) {
-      File there = ram.isRam() ? DatanodeUtil.idToBlockDir(new File(current(ram), "finalized"),
-          Block.filename2id(data.getName())) : null;
-      if (there != null && new File(there, meta.getName()).exists() && data.exists()
-          && new File(there, data.getName()).length() == data.length()) {
-        return true;
+      File data = !ram.isRam() ? null : new File(DatanodeUtil.idToBlockDir(new File(current(ram), "finalized"),
+          Block.filename2id(shadow.getName())), shadow.getName());
+      if (data != null && data.exists() && shadow.exists()) {
+        boolean isTheSame = new File(data.getParentFile(), shadowMeta.getName()).exists();
+        return isTheSame ? data.length() == shadow.length()
+            : newestStamp(data) > Block.getGenerationStamp(shadowMeta.getName());
       }
     }
     return false;
+  }
+
+  private static long newestStamp(File data) {
+    long newest = 0;
+    for (File file : files(data.getParentFile())) {
+      if (Block.isMetaFilename(file.getName()) && Block.metaToBlockFile(file).equals(data)) {
+        newest = Math.max(newest, Block.getGenerationStamp(file.getName()));
+      }
+    }
+    return newest;
   }
 
   /** After it. */
@@ -113,18 +125,22 @@ final class ShadowFolders {
   }
 
   private void takeBack(TierVolume volume, File asideMeta, Shadows shadows) throws IOException {
-    File folder = volume.getLazyPersistDir(pool);
     File asideData = Block.metaToBlockFile(asideMeta);
+    long id = Block.filename2id(asideData.getName());
+    long stamp = Block.getGenerationStamp(asideMeta.getName());
+    ReplicaInfo replica = dataset.volumeMap.get(pool, id);
+    boolean isInRam = replica instanceof FinalizedReplica
+        && replica.getVolume().getStorageType() == StorageType.RAM_DISK;
+    if (isInRam && replica.getGenerationStamp() > stamp) {
+      ReplicaCopy.delete(asideData, asideMeta); // no NameNode takes it any more; the replica gets another one
+      return;
+    }
+    File folder = volume.getLazyPersistDir(pool);
     move(asideData, folder);
     move(asideMeta, folder);
     ReplicaCopy.sync(folder);
     File data = new File(folder, asideData.getName());
-    long id = Block.filename2id(data.getName());
-    ReplicaInfo replica = dataset.volumeMap.get(pool, id);
-    boolean fits = replica instanceof FinalizedReplica && replica.getVolume().getStorageType() == StorageType.RAM_DISK
-        && replica.getNumBytes() == data.length()
-        && asideMeta.getName().equals(replica.getMetaFile().getName());
-    if (fits) {
+    if (isInRam && replica.getGenerationStamp() == stamp && replica.getNumBytes() == data.length()) {
       shadows.found(new ExtendedBlockId(id, pool),
           ReplicaCopy.found(dataset, pool, (FinalizedReplica) replica, volume, data));
     } else {

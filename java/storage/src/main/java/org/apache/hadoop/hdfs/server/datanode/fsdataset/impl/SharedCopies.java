@@ -1,5 +1,6 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
+import com.google.common.util.concurrent.ThreadFactoryBuilder;
 import io.howdah.storage.Scrub;
 import io.howdah.storage.shared.Members;
 import io.howdah.storage.shared.SharedBlock;
@@ -25,7 +26,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
-import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
@@ -52,7 +53,8 @@ final class SharedCopies {
   private volatile SharedSettings settings;
   private final String uuid;
   private final SharedWait writers;
-  private final ExecutorService cleaner = Executors.newSingleThreadExecutor(daemons("SharedCopies cleaner"));
+  private final ExecutorService cleaner = Executors.newSingleThreadExecutor(
+      new ThreadFactoryBuilder().setDaemon(true).setNameFormat("SharedCopies cleaner").build());
   private final ConcurrentHashMap<String, Pool> pools = new ConcurrentHashMap<>();
   private final LocalSpace space;
   private final Scrub<ExtendedBlockId> scrub;
@@ -94,14 +96,6 @@ final class SharedCopies {
     thread.setDaemon(true);
   }
 
-  private static ThreadFactory daemons(String name) {
-    return task -> {
-      Thread thread = new Thread(task, name);
-      thread.setDaemon(true);
-      return thread;
-    };
-  }
-
   /** Has writers and the local space go by other settings; time limits and intervals stay. */
   void useForTesting(SharedSettings other) {
     settings = other;
@@ -119,7 +113,7 @@ final class SharedCopies {
     thread.interrupt();
     followers.stop();
     writers.close();
-    pools.values().forEach(there -> cleaner.execute(() -> close(there)));
+    pools.values().forEach(there -> later(() -> close(there)));
     cleaner.shutdown();
     try {
       thread.join(STOP_MS);
@@ -183,11 +177,20 @@ final class SharedCopies {
     }
   }
 
+  /** Runs a task, unless the DataNode ends: its next start finds what is left. */
+  private void later(Runnable task) {
+    try {
+      cleaner.execute(task);
+    } catch (RejectedExecutionException e) {
+      TierDataset.LOG.debug("a task is left to the next start", e);
+    }
+  }
+
   /** Lets go of a block pool; what is on the shared path stays. */
   void close(String pool) {
     Pool closed = pools.remove(pool);
-    if (closed != null && !isStopped) {
-      cleaner.execute(() -> close(closed));
+    if (closed != null) {
+      later(() -> close(closed));
     }
   }
 
@@ -353,7 +356,7 @@ final class SharedCopies {
     });
     if (!isUnderWay) {
       there.ending.remove(id);
-      cleaner.execute(() -> {
+      later(() -> {
         try {
           begun.close();
         } catch (IOException e) {
@@ -596,7 +599,7 @@ final class SharedCopies {
     there.going.remove(id);
     boolean hasOpen = isGone && there.folder.hasOpen(id);
     if (block != null || hasOpen) {
-      cleaner.execute(() -> {
+      later(() -> {
         try {
           synchronized (there.stripe(id)) {
             if (hasOpen) {

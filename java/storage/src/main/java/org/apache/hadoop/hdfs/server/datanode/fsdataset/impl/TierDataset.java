@@ -9,11 +9,7 @@ import java.io.File;
 import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
-import java.util.Arrays;
-import java.util.Collections;
-import java.util.EnumMap;
 import java.util.List;
-import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -51,12 +47,6 @@ import org.slf4j.LoggerFactory;
 @SuppressWarnings("try") // locks and references are held, not used
 class TierDataset extends FsDatasetImpl {
   static final Logger LOG = LoggerFactory.getLogger("io.howdah.storage");
-  private static final Map<StorageType, List<StorageType>> SLOWER = new EnumMap<>(StorageType.class);
-
-  static {
-    SLOWER.put(StorageType.RAM_DISK, Arrays.asList(StorageType.SSD, StorageType.DISK));
-    SLOWER.put(StorageType.SSD, Collections.singletonList(StorageType.DISK));
-  }
 
   private final TierSettings settings;
   private final UseCounts uses;
@@ -64,6 +54,7 @@ class TierDataset extends FsDatasetImpl {
   private final RamCopies copies = new RamCopies(this);
   private final TierCounts counts = new TierCounts();
   private final TierMover mover;
+  private final Creations creations;
   private final Shadows shadows;
   private final OpenShadows openShadows = new OpenShadows(this);
   private final Repairs repairs = new Repairs(this);
@@ -78,6 +69,7 @@ class TierDataset extends FsDatasetImpl {
     this.settings = settings;
     uses = new UseCounts(settings.halflife());
     mover = new TierMover(this, settings);
+    creations = new Creations(this);
     shadows = new Shadows(this, settings.mode().isAllInRam(), settings.moverInterval(), conf);
     status = new TierStatus(this, settings, datanode.getDatanodeUuid());
     mover.start();
@@ -146,7 +138,7 @@ class TierDataset extends FsDatasetImpl {
     return journal;
   }
 
-  private static ExtendedBlockId key(ExtendedBlock block) {
+  static ExtendedBlockId key(ExtendedBlock block) {
     return new ExtendedBlockId(block.getBlockId(), block.getBlockPoolId());
   }
 
@@ -176,54 +168,14 @@ class TierDataset extends FsDatasetImpl {
     return WatchedReplica.handler(made, watch(block.getBlockPoolId(), (ReplicaInfo) made.getReplica()));
   }
 
-  private interface Creation {
-    ReplicaHandler on(StorageType type) throws IOException;
-  }
-
   @Override
   public ReplicaHandler createRbw(StorageType type, ExtendedBlock block, boolean lazily) throws IOException {
-    return watched(block, create(type, block, tier -> super.createRbw(tier, block, lazily)));
+    return watched(block, creations.create(type, block, tier -> super.createRbw(tier, block, lazily)));
   }
 
   @Override
   public ReplicaHandler createTemporary(StorageType type, ExtendedBlock block) throws IOException {
-    try {
-      return create(type, block, tier -> super.createTemporary(tier, block));
-    } catch (ReplicaAlreadyExistsException e) {
-      places.tell(key(block)); // the NameNode does not know of it, and would have it sent here again and again
-      throw e;
-    }
-  }
-
-  private ReplicaHandler create(StorageType asked, ExtendedBlock block, Creation creation) throws IOException {
-    if (asked == StorageType.RAM_DISK) {
-      mover.makeRoom(block.getNumBytes());
-    }
-    try {
-      return created(asked, asked, block, Reason.ASKED, creation);
-    } catch (DiskOutOfSpaceException e) {
-      Reason reason = volumes(asked).isEmpty() ? Reason.NO_SUCH_TIER
-          : asked == StorageType.RAM_DISK ? Reason.RAM_FULL : Reason.TIER_FULL;
-      for (StorageType slower : SLOWER.getOrDefault(asked, Collections.emptyList())) {
-        try {
-          return created(asked, slower, block, reason, creation);
-        } catch (DiskOutOfSpaceException more) {
-          e.addSuppressed(more);
-        }
-      }
-      throw e;
-    }
-  }
-
-  private ReplicaHandler created(StorageType asked, StorageType type, ExtendedBlock block, Reason reason,
-      Creation creation) throws IOException {
-    ReplicaHandler made = creation.on(type);
-    ReplicaInfo replica = volumeMap.get(block.getBlockPoolId(), block.getBlockId());
-    if (replica != null) {
-      note(key(block), replica, BlockEvent.Kind.CREATED, asked, replica.getVolume().getStorageType(), reason);
-    }
-    counts.created(asked, type);
-    return made;
+    return creations.copy(type, block, tier -> super.createTemporary(tier, block));
   }
 
   void note(ExtendedBlockId block, ReplicaInfo replica, BlockEvent.Kind kind, StorageType from, StorageType to,
@@ -372,7 +324,7 @@ class TierDataset extends FsDatasetImpl {
   /** The folder on the next slower tier that has room for a replica; null if none has. */
   TierVolume below(ReplicaInfo replica) throws IOException {
     StorageType type = replica.getVolume().getStorageType();
-    for (StorageType slower : SLOWER.getOrDefault(type, Collections.emptyList())) {
+    for (StorageType slower : Creations.slower(type)) {
       TierVolume target = roomiest(slower, replica.getNumBytes());
       if (target != null) {
         return target;
@@ -610,16 +562,33 @@ class TierDataset extends FsDatasetImpl {
 
   /**
    * Upstream's scan of the folders compares some time after it has listed them: a file that is being deleted by then is
-   * no replica that was found. After an append in between it would come without its meta file, too.
+   * no replica that was found. After an append in between it would come without its meta file, too. And of two sets of
+   * files with different generation stamps upstream keeps the newer one, and gives the replica a stamp that has none.
    */
   @Override
   public void checkAndUpdate(String pool, long id, File file, File meta, FsVolumeSpi volume) throws IOException {
     try (AutoCloseableLock lock = acquireDatasetLock()) {
-      if (volumeMap.get(pool, id) == null && isDeletingBlock(pool, id)) {
+      ReplicaInfo replica = volumeMap.get(pool, id);
+      boolean isAnother = replica == null || file != null && !file.equals(replica.getBlockFile());
+      if (isAnother && isDeletingBlock(pool, id)) {
+        return;
+      }
+      if (isAnother && replica instanceof FinalizedReplica && isOlder(meta, replica)) {
+        LOG.warn("{} is older than {}, and is removed", file, replica.getBlockFile());
+        ReplicaCopy.delete(file);
+        if (meta != null) {
+          ReplicaCopy.delete(meta);
+        }
         return;
       }
     }
     super.checkAndUpdate(pool, id, file, meta, volume);
+  }
+
+  /** Whether the files of a replica are there, and a meta file (null: none) has an older generation stamp. */
+  private static boolean isOlder(File meta, ReplicaInfo replica) {
+    return replica.getBlockFile().exists() && replica.getMetaFile().exists()
+        && (meta == null || Block.getGenerationStamp(meta.getName()) < replica.getGenerationStamp());
   }
 
   // Starting and ending.

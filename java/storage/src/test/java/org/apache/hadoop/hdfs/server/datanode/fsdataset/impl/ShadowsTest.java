@@ -121,6 +121,31 @@ class ShadowsTest {
   }
 
   @Test
+  void theShadowOfWhatAReplicaWasDoesNotMeetItAtARestart() throws Exception {
+    Path path = hdfs.write("/file", MB, 2);
+    hdfs.await(path, RAM_DISK, RAM_DISK);
+    persist();
+    hdfs.truncate(path, 1000);
+    assertThat(hdfs.unpersisted()).isEqualTo(names(path));
+    restart(false);
+    hdfs.await(path, RAM_DISK, RAM_DISK);
+    long stamp = hdfs.blocks(path).get(0).getBlock().getGenerationStamp();
+    for (TierDataset dataset : hdfs.datasets()) {
+      ReplicaInfo replica = hdfs.replica(dataset, path);
+      if (replica != null) {
+        DataNodeTestUtils.runDirectoryScanner(dataset.datanode);
+        assertThat(replica.getGenerationStamp()).isEqualTo(stamp);
+        assertThat(hdfs.replica(dataset, path)).isSameAs(replica);
+      }
+    }
+    assertThat(shadowFiles()).isEmpty();
+    persist();
+    assertThat(shadowFiles()).hasSize(4);
+    restart(true);
+    hdfs.assertHolds(path, 1000);
+  }
+
+  @Test
   void theShadowTakesTheReplicasPlace() throws Exception {
     Path evicted = hdfs.write("/evicted", MB, 1);
     hdfs.await(evicted, RAM_DISK);

@@ -24,6 +24,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaAlreadyExistsException;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.datanode.ReplicaWaitingToBeRecovered;
 import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo;
 import org.apache.hadoop.hdfs.server.protocol.ReceivedDeletedBlockInfo.BlockStatus;
 import org.apache.hadoop.hdfs.server.protocol.StorageReceivedDeletedBlocks;
@@ -202,6 +203,49 @@ class TierRaceTest {
     dataset.checkAndUpdate(hdfs.pool(), replica.getBlockId(), file, null, replica.getVolume());
     assertThat(dataset.volumeMap.get(hdfs.pool(), replica.getBlockId())).isNull();
     Files.delete(file.toPath());
+  }
+
+  @Test
+  void ofTwoSetsOfFilesThatAScanFindsTheNewerOneIsTheReplica(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/twice", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    ReplicaInfo replica = hdfs.replica(dataset, path);
+    long stamp = replica.getGenerationStamp();
+    TierVolume disk = dataset.volumes(StorageType.DISK).get(0);
+    for (boolean hasMeta : new boolean[] {true, false}) {
+      File old = new File(disk.getFinalizedDir(hdfs.pool()), replica.getBlockName());
+      File meta = FsDatasetUtil.getMetaFile(old, stamp - 1);
+      Files.write(old.toPath(), new byte[SIZE - 1]);
+      Files.write(meta.toPath(), new byte[7]);
+      dataset.checkAndUpdate(hdfs.pool(), replica.getBlockId(), old, hasMeta ? meta : null, disk);
+      assertThat(hdfs.replica(dataset, path)).isSameAs(replica);
+      assertThat(replica.getGenerationStamp()).isEqualTo(stamp);
+      assertThat(replica.getMetaFile()).exists();
+      assertThat(old).doesNotExist();
+      Files.deleteIfExists(meta.toPath());
+    }
+    assertThat(hdfs.read(path)).hasSize(SIZE);
+  }
+
+  @Test
+  void aBlockThatWasBeingWrittenWhenItsDataNodeEndedIsReplacedByTheWholeOne(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/whole", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    ExtendedBlock block = hdfs.blocks(path).get(0).getBlock();
+    TierDataset other = hdfs.datasets().stream()
+        .filter(each -> each.volumeMap.get(hdfs.pool(), block.getBlockId()) == null).findFirst().get();
+    TierVolume ssd = other.volumes(StorageType.SSD).get(0);
+    File folder = ssd.getBlockPoolSlice(hdfs.pool()).getRbwDir();
+    ReplicaInfo begun =
+        new ReplicaWaitingToBeRecovered(block.getBlockId(), 5, block.getGenerationStamp() - 1, ssd, folder);
+    Files.write(begun.getBlockFile().toPath(), new byte[5]);
+    Files.write(begun.getMetaFile().toPath(), new byte[11]);
+    other.volumeMap.add(hdfs.pool(), begun);
+    hdfs.fs.setReplication(path, (short) 3);
+    hdfs.await(path, TierCluster.THREE);
+    assertThat(other.volumeMap.get(hdfs.pool(), block.getBlockId())).isInstanceOf(FinalizedReplica.class);
+    assertThat(begun.getBlockFile()).doesNotExist();
   }
 
   @Test
