@@ -159,9 +159,13 @@ static int fs_statfs(const char *path, struct statvfs *status)
     return result(statvfs(full, status));
 }
 
-/* A kernel that holds writes back reads what is around them, and knows the end of the file. */
+/*
+ * A kernel that holds writes back reads what is around them, and knows the end of the file. What goes past its cache
+ * does not go past this process's buffers, which are not aligned.
+ */
 static int open_flags(int flags)
 {
+    flags &= ~O_DIRECT;
     if (!cached)
         return flags;
     return ((flags & O_ACCMODE) == O_WRONLY ? (flags & ~O_ACCMODE) | O_RDWR : flags) & ~O_APPEND;

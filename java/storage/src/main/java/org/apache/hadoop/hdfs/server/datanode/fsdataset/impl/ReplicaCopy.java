@@ -15,7 +15,6 @@ import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
-import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.util.DataTransferThrottler;
 import org.apache.hadoop.util.AutoCloseableLock;
 
@@ -133,7 +132,7 @@ final class ReplicaCopy {
    * @throws IOException if files cannot be read or written
    */
   boolean make(DataTransferThrottler throttler, Runnable placing) throws IOException {
-    FsVolumeSpi source = replica.getVolume();
+    TierVolume source = (TierVolume) replica.getVolume();
     if (!isUnchanged() || source == target) {
       return false;
     }
@@ -143,8 +142,8 @@ final class ReplicaCopy {
       target.reserveSpaceForReplica(reserved);
       name(new File(target.getTmpDir(pool), original.getName() + ".move"));
       try {
-        if (copy(original, data, target, throttler) == block.getNumBytes()
-            && copy(originalMeta, meta, target, throttler) > 0) {
+        if (copy(original, data, source, target, throttler) == block.getNumBytes()
+            && copy(originalMeta, meta, source, target, throttler) > 0) {
           placing.run();
           if (!target.isRam()) {
             place();
@@ -277,8 +276,8 @@ final class ReplicaCopy {
       File partMeta = FsDatasetUtil.getMetaFile(part, block.getGenerationStamp());
       home.reserveSpaceForReplica(reserved);
       try {
-        copy(data, part, home, null);
-        copy(meta, partMeta, home, null);
+        copy(data, part, target, home, null);
+        copy(meta, partMeta, target, home, null);
         if (!BlockSums.areRight(part.toPath(), partMeta.toPath(), block.getNumBytes())) {
           throw new IOException(part + " has other checksums than " + data + ", of which it is a copy");
         }
@@ -337,12 +336,15 @@ final class ReplicaCopy {
     }
   }
 
-  private static long copy(File from, File to, TierVolume folder, DataTransferThrottler throttler)
+  private static long copy(File from, File to, TierVolume source, TierVolume target, DataTransferThrottler throttler)
       throws IOException {
-    try (FileInputStream in = new FileInputStream(from); FileOutputStream out = new FileOutputStream(to)) {
-      long copied = copy(in.getChannel(), out.getChannel(), throttler);
-      if (!folder.isRam()) {
-        out.getChannel().force(true);
+    try (FileInputStream file = new FileInputStream(from); FileOutputStream copy = new FileOutputStream(to)) {
+      FileChannel in = file.getChannel();
+      FileChannel out = copy.getChannel();
+      long begin = source.isRam() && !target.isRam() ? DirectCopy.copy(in, to, throttler) : 0;
+      long copied = begin + copy(in.position(begin), out.position(begin), throttler);
+      if (!target.isRam()) {
+        out.force(true);
       }
       return copied;
     }
