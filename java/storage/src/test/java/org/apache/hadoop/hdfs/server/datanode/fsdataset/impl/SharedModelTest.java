@@ -46,6 +46,8 @@ class SharedModelTest {
   private final List<String> snapshots = new ArrayList<>();
   /** Joined files, which upstream's client cannot append to: it takes their length for that of a last block. */
   private final Set<String> joined = new HashSet<>();
+  /** Files that were renamed since the last snapshot. Upstream truncates what an older one has of them, too. */
+  private final Set<String> renamed = new HashSet<>();
   private final List<DataNodeProperties> away = new ArrayList<>();
   private TierCluster hdfs;
   private Random random;
@@ -178,6 +180,7 @@ class SharedModelTest {
     String name = "s" + snapshots.size();
     String root = hdfs.fs.createSnapshot(path(FOLDER), name).toUri().getPath();
     snapshots.add(name);
+    renamed.clear();
     files.forEach((file, bytes) -> kept.put(root + "/" + path(file).getName(), bytes));
     return "snapshot";
   }
@@ -188,6 +191,9 @@ class SharedModelTest {
     files.put(other, files.remove(name));
     if (joined.remove(name)) {
       joined.add(other);
+    }
+    if (renamed.remove(name) || !snapshots.isEmpty()) {
+      renamed.add(other);
     }
   }
 
@@ -235,6 +241,9 @@ class SharedModelTest {
   }
 
   private void truncate(String name) throws Exception {
+    if (renamed.contains(name)) {
+      return;
+    }
     byte[] old = files.get(name);
     int length = random.nextInt(old.length + 1);
     hdfs.truncate(path(name), length);
@@ -250,6 +259,7 @@ class SharedModelTest {
     hdfs.fs.delete(path(name), false);
     files.remove(name);
     joined.remove(name);
+    renamed.remove(name);
   }
 
   /** A DataNode ends; the NameNode may take it for dead. Another one is still there and serves what it had. */
