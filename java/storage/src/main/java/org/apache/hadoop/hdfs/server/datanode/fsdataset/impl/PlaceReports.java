@@ -20,9 +20,10 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
  * it is what was told.
  *
  * <p>Upstream's threads report what they have finalized, copied or recovered once they have let go of it: on a busy
- * machine it may be on another tier by then. They report what they have deleted once its files are gone: the DataNode
- * may have a copy of the block again by then. So a replica that has moved or come back is told once more after five
- * seconds, and one that the NameNode has sent to a DataNode which has it, whenever that is. Thread-safe.
+ * machine it may be on another tier by then, or deleted. They report what they have deleted once its files are gone:
+ * the DataNode may have a copy of the block again by then. So what became of a replica that has moved or come back is
+ * told once more after five seconds, and of one that the NameNode has sent to a DataNode which has it, whenever that
+ * is. Thread-safe.
  */
 final class PlaceReports {
   static final long AGAIN_MS = 5000;
@@ -45,49 +46,66 @@ final class PlaceReports {
     again.clear();
   }
 
+  /** What a NameNode was told of a replica. */
+  private static final class Told {
+    private final Block block;
+    private final FsVolumeSpi where;
+
+    Told(FinalizedReplica replica) {
+      block = new Block(replica);
+      where = replica.getVolume();
+    }
+
+    boolean isTrueOf(ReplicaInfo now) {
+      return where == now.getVolume() && block.getGenerationStamp() == now.getGenerationStamp()
+          && block.getNumBytes() == now.getNumBytes();
+    }
+  }
+
   /** Tells of a replica now, and once more later. Not under the dataset's lock. */
   void tell(ExtendedBlockId block) {
-    tellNow(block);
+    Told told = tellNow(block, null);
     again.compute(block, (id, before) -> {
       if (before != null) {
         before.cancel(false);
       }
       try {
-        return timer.schedule(() -> tellAgain(id), AGAIN_MS, TimeUnit.MILLISECONDS);
+        return timer.schedule(() -> tellAgain(id, told), AGAIN_MS, TimeUnit.MILLISECONDS);
       } catch (RejectedExecutionException e) {
         return null; // the DataNode ends: its next start reports all
       }
     });
   }
 
-  private void tellAgain(ExtendedBlockId block) {
+  private void tellAgain(ExtendedBlockId block, Told before) {
     again.remove(block);
     if (dataset.isOpen(block.getBlockPoolId())) {
-      tellNow(block);
+      tellNow(block, before);
     }
   }
 
-  private void tellNow(ExtendedBlockId block) {
+  /**
+   * Tells of a replica until it is what was told.
+   *
+   * @param before what was told of it earlier; null: nothing
+   * @return what it is now; null if it is gone
+   */
+  private Told tellNow(ExtendedBlockId block, Told before) {
     String pool = block.getBlockPoolId();
-    Block told = null;
-    FsVolumeSpi where = null;
+    Told last = before;
+    boolean isTold = false;
     while (true) {
       ReplicaInfo now = dataset.volumeMap.get(pool, block.getBlockId());
-      if (now == null && told != null) {
-        dataset.reportDeleted(pool, told, where);
-        told = null;
-      } else if (now instanceof FinalizedReplica && !isTold((FinalizedReplica) now, told, where)) {
-        told = new Block(now);
-        where = now.getVolume();
-        dataset.reportReceived(pool, told, where);
+      if (now == null && last != null) {
+        dataset.reportDeleted(pool, last.block, last.where);
+        last = null;
+      } else if (now instanceof FinalizedReplica && (!isTold || last == null || !last.isTrueOf(now))) {
+        last = new Told((FinalizedReplica) now);
+        isTold = true;
+        dataset.reportReceived(pool, last.block, last.where);
       } else {
-        return; // a replica that is being written is reported when that ends
+        return last; // a replica that is being written is reported when that ends
       }
     }
-  }
-
-  private static boolean isTold(FinalizedReplica now, Block told, FsVolumeSpi where) {
-    return told != null && where == now.getVolume() && told.getGenerationStamp() == now.getGenerationStamp()
-        && told.getNumBytes() == now.getNumBytes();
   }
 }

@@ -146,6 +146,33 @@ class TierRaceTest {
   }
 
   @Test
+  void theNameNodeDoesNotBelieveForLongInAReplicaThatWasReportedAfterItWasDeleted(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/deleted", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    ExtendedBlock block = hdfs.blocks(path).get(0).getBlock();
+    moveAnd(hdfs, dataset, path, () -> null);
+    ReplicaInfo moved = hdfs.replica(dataset, path);
+    AtomicReference<Throwable> failure = new AtomicReference<>(new AssertionError("it was not told again"));
+    ReportHook.beforeNextDeletion(() -> {
+      try { // as upstream's thread that has finalized it, on a busy machine
+        dataset.datanode.notifyNamenodeReceivedBlock(block, null, moved.getStorageUuid(), false);
+        hdfs.report();
+        assertThat(hdfs.blocks(path).get(0).getLocations()).hasSize(1);
+        failure.set(null);
+      } catch (IOException | AssertionError e) {
+        failure.set(e);
+      }
+    });
+    dataset.invalidate(hdfs.pool(), new Block[] {moved});
+    TierCluster.awaitThat(() -> failure.get() == null, failure::get);
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return hdfs.blocks(path).get(0).getLocations().length == 0;
+    }, () -> "the NameNode believes in " + moved);
+  }
+
+  @Test
   void theNameNodeDoesNotBelieveForLongThatAReplicaThatCameBackIsGone(TierCluster hdfs) throws Exception {
     Path path = hdfs.write("/back", SIZE, 1);
     hdfs.await(path, StorageType.SSD);
