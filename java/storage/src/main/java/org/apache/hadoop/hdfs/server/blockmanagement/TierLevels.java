@@ -48,6 +48,14 @@ final class TierLevels {
     return this;
   }
 
+  /** The same of all types but one. */
+  TierLevels without(StorageType type) {
+    TierLevels others = new TierLevels();
+    others.levels.putAll(levels);
+    others.levels.remove(type);
+    return others;
+  }
+
   /** Whether a DataNode has storage of the type. */
   boolean has(StorageType type) {
     return levels.containsKey(type);

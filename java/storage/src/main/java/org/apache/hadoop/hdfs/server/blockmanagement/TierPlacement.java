@@ -8,6 +8,7 @@ import java.util.Arrays;
 import java.util.Collection;
 import java.util.Collections;
 import java.util.EnumSet;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
@@ -62,14 +63,21 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
       boolean returnChosen, Set<Node> excluded, long blockSize, BlockStoragePolicy policy,
       EnumSet<AddBlockFlag> flags) {
     BlockStoragePolicy tiers = tiers(policy, blockSize);
+    Set<Node> excludedBefore = excluded == null ? null : new HashSet<>(excluded); // upstream adds to it
     DatanodeStorageInfo[] targets =
         super.chooseTarget(path, count, writer, chosen, returnChosen, excluded, blockSize, tiers, flags);
     if (!(tiers instanceof TierPolicy)) {
       return targets;
     }
-    List<DatanodeStorageInfo> all = new ArrayList<>(Arrays.asList(targets));
-    if (!returnChosen) {
-      all.addAll(0, chosen);
+    List<DatanodeStorageInfo> all = all(chosen, targets, returnChosen);
+    if (!chosen.isEmpty() && ((TierPolicy) tiers).isShort(chosen.size() + count, all)) {
+      // RAM comes last: when the rest is placed, upstream does not say what is under way by then.
+      DatanodeStorageInfo[] persistent = super.chooseTarget(path, count, writer, chosen, returnChosen, excludedBefore,
+          blockSize, ((TierPolicy) tiers).withoutRam(), flags);
+      if (persistent.length >= targets.length) {
+        targets = persistent;
+        all = all(chosen, targets, returnChosen);
+      }
     }
     // A block that would be in RAM only is not placed: a power failure would lose it.
     boolean isRefused = !settings.mode().isRamEnough() && chosen.isEmpty() && targets.length > 0
@@ -78,6 +86,15 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
       log.add(path, (TierPolicy) tiers, chosen.size() + count, isRefused ? Collections.emptyList() : all);
     }
     return isRefused ? DatanodeStorageInfo.EMPTY_ARRAY : targets;
+  }
+
+  private static List<DatanodeStorageInfo> all(List<DatanodeStorageInfo> chosen, DatanodeStorageInfo[] targets,
+      boolean isWithChosen) {
+    List<DatanodeStorageInfo> all = new ArrayList<>(Arrays.asList(targets));
+    if (!isWithChosen) {
+      all.addAll(0, chosen);
+    }
+    return all;
   }
 
   @Override

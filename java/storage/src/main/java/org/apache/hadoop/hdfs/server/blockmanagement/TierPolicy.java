@@ -54,6 +54,21 @@ final class TierPolicy extends BlockStoragePolicy {
     return new LinkedList<>(first.subList(0, Math.max(0, missing)));
   }
 
+  /** The same as if no DataNode had RAM for blocks. */
+  TierPolicy withoutRam() {
+    return new TierPolicy(this, settings, levels.without(StorageType.RAM_DISK), blockSize);
+  }
+
+  /**
+   * Whether a block will have fewer persistent replicas than promised, and one in RAM for it, since not all of the
+   * replicas that it is to have could be placed.
+   */
+  boolean isShort(int expected, List<DatanodeStorageInfo> placed) {
+    long persistent = placed.stream().filter(storage -> isPersistent(storage.getStorageType())).count();
+    return !settings.mode().isRamEnough() && placed.size() < expected && persistent < placed.size()
+        && persistent < expected - memoryReplicas(expected);
+  }
+
   static boolean isPersistent(StorageType type) {
     return type != StorageType.RAM_DISK;
   }

@@ -31,7 +31,9 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
+import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.DatanodeID;
 import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
@@ -71,6 +73,29 @@ class TierHdfsTest {
     Placement.saidDamaged(hdfs.namesystem().getBlockManager(), block.getBlock().getLocalBlock(), other.getDatanodeId());
     assertThat(hdfs.blocks(path).get(0).getLocations()).hasSize(2);
     assertThat(hdfs.blocks(path).get(0).isCorrupt()).isFalse();
+  }
+
+  @Test
+  void whenNotAllReplicasCanBeMadeThePersistentOnesComeFirst(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", 1000, 1);
+    hdfs.await(path, SSD);
+    DatanodeID away = hdfs.datasets().stream().filter(dataset -> !hasReplica(hdfs, dataset, path)).findFirst().get()
+        .datanode.getDatanodeId();
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(away.getXferAddr());
+    hdfs.cluster.setDataNodeDead(away);
+    hdfs.fs.setReplication(path, (short) 3);
+    hdfs.await(path, SSD, DISK);
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    hdfs.await(path, RAM_DISK, SSD, DISK);
+  }
+
+  private static boolean hasReplica(TierCluster hdfs, TierDataset dataset, Path path) {
+    try {
+      return hdfs.replica(dataset, path) != null;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
   }
 
   @Test
