@@ -99,6 +99,27 @@ class TierHdfsTest {
   }
 
   @Test
+  void aReplicaThatADataNodeHasDeletedBeforeItEndedAndDidNotTellIsReplaced(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", 1000, 2);
+    hdfs.await(path, RAM_DISK, SSD);
+    TierDataset holder = hdfs.holder(path, SSD);
+    ReplicaInfo replica = hdfs.replica(holder, path);
+    File list = new File(((TierVolume) replica.getVolume()).getBlockPoolSlice(hdfs.pool()).getDirectory(),
+        "current/replicas"); // upstream trusts it for five minutes
+    DataNodeProperties stopped = hdfs.cluster.stopDataNode(holder.datanode.getDatanodeId().getXferAddr());
+    Files.delete(replica.getBlockFile().toPath());
+    Files.delete(replica.getMetaFile().toPath());
+    Files.delete(list.toPath());
+    hdfs.cluster.restartDataNode(stopped);
+    hdfs.cluster.waitActive();
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return hdfs.datasets().stream().filter(dataset -> hasReplica(hdfs, dataset, path)).count() == 2;
+    }, () -> hdfs.blocks(path));
+    hdfs.await(path, RAM_DISK, SSD);
+  }
+
+  @Test
   void withoutAModeAllIsStock() {
     Configuration conf = new Configuration();
     assertThat(FsDatasetSpi.Factory.getFactory(conf)).isExactlyInstanceOf(FsDatasetFactory.class);
