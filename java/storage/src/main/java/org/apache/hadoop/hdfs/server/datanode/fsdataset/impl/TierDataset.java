@@ -564,9 +564,12 @@ class TierDataset extends FsDatasetImpl {
    * Upstream's scan of the folders compares some time after it has listed them: a file that is being deleted by then is
    * no replica that was found. After an append in between it would come without its meta file, too. And of two sets of
    * files with different generation stamps upstream keeps the newer one, and gives the replica a stamp that has none.
+   * A replica that came to its folder while that was listed may be found without its meta file, which upstream's
+   * scan ends by.
    */
   @Override
   public void checkAndUpdate(String pool, long id, File file, File meta, FsVolumeSpi volume) throws IOException {
+    File found = meta;
     try (AutoCloseableLock lock = acquireDatasetLock()) {
       ReplicaInfo replica = volumeMap.get(pool, id);
       boolean isAnother = replica == null || file != null && !file.equals(replica.getBlockFile());
@@ -581,8 +584,11 @@ class TierDataset extends FsDatasetImpl {
         }
         return;
       }
+      if (meta == null && !isAnother && replica.getMetaFile().exists()) {
+        found = replica.getMetaFile();
+      }
     }
-    super.checkAndUpdate(pool, id, file, meta, volume);
+    super.checkAndUpdate(pool, id, file, found, volume);
   }
 
   /** Whether the files of a replica are there, and a meta file (null: none) has an older generation stamp. */

@@ -38,6 +38,8 @@ import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
+import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicy;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeStorageInfo;
@@ -88,6 +90,23 @@ class TierHdfsTest {
     hdfs.cluster.restartDataNode(stopped);
     hdfs.cluster.waitActive();
     hdfs.await(path, RAM_DISK, SSD, DISK);
+  }
+
+  /** The NameNode tells DataNodes once a second what to delete: the append begins before it has. */
+  @Test
+  void aReplicaThatIsKeptByAnAppendCountsWhenReplicationIsRaisedAgain(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", 1000, 3);
+    hdfs.await(path, RAM_DISK, SSD, DISK);
+    hdfs.fs.setReplication(path, (short) 1);
+    hdfs.fs.append(path).close();
+    hdfs.fs.setReplication(path, (short) 3);
+    BlockManager blocks = hdfs.namesystem().getBlockManager();
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      BlockManagerTestUtil.updateState(blocks);
+      return blocks.getExcessBlocksCount() == 0 && blocks.getUnderReplicatedBlocksCount() == 0
+          && hdfs.blocks(path).get(0).getLocations().length == 3;
+    }, () -> blocks.getExcessBlocksCount() + " excess, " + hdfs.blocks(path));
   }
 
   private static boolean hasReplica(TierCluster hdfs, TierDataset dataset, Path path) {

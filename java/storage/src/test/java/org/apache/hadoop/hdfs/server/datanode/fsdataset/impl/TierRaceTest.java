@@ -233,6 +233,21 @@ class TierRaceTest {
   }
 
   @Test
+  void aScanThatSawNoMetaFileOfAReplicaWhichHasOneGoesOn(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/moved", SIZE, 1);
+    hdfs.await(path, StorageType.SSD);
+    TierDataset dataset = hdfs.holder(path, StorageType.SSD);
+    ReplicaInfo replica = hdfs.replica(dataset, path);
+    long stamp = replica.getGenerationStamp();
+    for (File file : new File[] {replica.getBlockFile(), null}) {
+      dataset.checkAndUpdate(hdfs.pool(), replica.getBlockId(), file, null, replica.getVolume());
+      assertThat(hdfs.replica(dataset, path)).isSameAs(replica);
+      assertThat(replica.getGenerationStamp()).isEqualTo(stamp);
+    }
+    assertThat(hdfs.read(path)).hasSize(SIZE);
+  }
+
+  @Test
   void ofTwoSetsOfFilesThatAScanFindsTheNewerOneIsTheReplica(TierCluster hdfs) throws Exception {
     Path path = hdfs.write("/twice", SIZE, 1);
     hdfs.await(path, StorageType.SSD);
