@@ -204,7 +204,7 @@ public final class BlockJournal {
   }
 
   private void load(String name, String text, File folder, String pool, Predicate<ExtendedBlockId> isThere) {
-    if (!name.matches("blk_-?\\d{1,19}")) {
+    if (!name.matches("blk_" + BlockIds.REGEX)) {
       return;
     }
     try {

@@ -3,6 +3,7 @@ package io.howdah.storage.command;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
+import io.howdah.storage.BlockIds;
 import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.Callable;
@@ -37,7 +38,7 @@ public final class BlocksCommand implements Callable<Integer> {
 
   @Override
   public Integer call() throws IOException {
-    JsonArray blocks = what.matches("blk_-?\\d{1,19}(_\\d+)?") ? blockByName() : blocksOfFile();
+    JsonArray blocks = what.matches("blk_" + BlockIds.REGEX + "(_\\d+)?") ? blockByName() : blocksOfFile();
     if (json) {
       System.out.println(new GsonBuilder().setPrettyPrinting().create().toJson(blocks));
     } else {

@@ -1,5 +1,6 @@
 package io.howdah.storage.command;
 
+import io.howdah.storage.BlockIds;
 import io.howdah.storage.shared.SharedBlock;
 import io.howdah.storage.shared.SharedFolder;
 import io.howdah.storage.shared.SharedListReader;
@@ -36,7 +37,7 @@ import org.apache.hadoop.hdfs.server.datanode.StorageLocation;
  * DataNode locks them.
  */
 final class SharedImport {
-  private static final Pattern BLOCK = Pattern.compile("blk_(-?\\d{1,19})");
+  private static final Pattern BLOCK = Pattern.compile("blk_(" + BlockIds.REGEX + ")");
   /** The list of replicas that a DataNode leaves when it ends, and trusts for some minutes when it starts. */
   private static final String REPLICAS = "replicas";
 
@@ -172,8 +173,9 @@ final class SharedImport {
       }
       for (Path file : files) {
         Matcher name = BLOCK.matcher(file.getFileName().toString());
-        if (name.matches()) {
-          ids.add(Long.valueOf(name.group(1)));
+        Long id = name.matches() ? BlockIds.parse(name.group(1)) : null;
+        if (id != null) {
+          ids.add(id);
         }
       }
     }

@@ -1,5 +1,6 @@
 package io.howdah.storage.shared;
 
+import io.howdah.storage.BlockIds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -24,7 +25,7 @@ import java.util.regex.Pattern;
 public final class Doubts {
   /** Bytes after which a file begins anew. */
   private static final int MOST = 1 << 18;
-  private static final Pattern LINE = Pattern.compile("(\\S+) (-?\\d{1,18})");
+  private static final Pattern LINE = Pattern.compile("(\\S+) (" + BlockIds.REGEX + ")");
 
   private final Path path;
   private final String pool;
@@ -79,8 +80,9 @@ public final class Doubts {
     int end = text.lastIndexOf('\n') + 1;
     for (String line : text.substring(0, end).split("\n")) {
       Matcher doubt = LINE.matcher(line);
-      if (doubt.matches() && doubt.group(1).equals(self)) {
-        ids.add(Long.valueOf(doubt.group(2)));
+      Long id = doubt.matches() && doubt.group(1).equals(self) ? BlockIds.parse(doubt.group(2)) : null;
+      if (id != null) {
+        ids.add(id);
       }
     }
     return end;

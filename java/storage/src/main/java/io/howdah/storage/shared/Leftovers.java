@@ -1,5 +1,6 @@
 package io.howdah.storage.shared;
 
+import io.howdah.storage.BlockIds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
@@ -37,7 +38,7 @@ import java.util.stream.Stream;
  */
 public final class Leftovers {
   private static final String REMOVED = ".removed-";
-  private static final Pattern FILE = Pattern.compile("blk_(-?\\d{1,19})(?:_(\\d{1,18})\\.meta)?");
+  private static final Pattern FILE = Pattern.compile("blk_(" + BlockIds.REGEX + ")(?:_(\\d{1,18})\\.meta)?");
 
   private final Path path;
   private final String pool;
@@ -199,9 +200,10 @@ public final class Leftovers {
   /** Adds a file to those of its block, if it is one of a block. */
   private static void add(Map<Long, Left> blocks, Path file) throws IOException {
     Matcher name = FILE.matcher(file.getFileName().toString());
-    if (name.matches()) {
+    Long id = name.matches() ? BlockIds.parse(name.group(1)) : null;
+    if (id != null) {
       BasicFileAttributes attributes = Files.readAttributes(file, BasicFileAttributes.class);
-      Left left = blocks.computeIfAbsent(Long.valueOf(name.group(1)), Left::new);
+      Left left = blocks.computeIfAbsent(id, Left::new);
       left.files.add(file);
       left.bytes += attributes.size();
       left.changed = Math.max(left.changed, attributes.lastModifiedTime().toMillis());
@@ -237,7 +239,7 @@ public final class Leftovers {
 
   private static void addUnlisted(Map<Long, Left> strays, Path file, Set<Long> listed) throws IOException {
     Matcher name = FILE.matcher(file.getFileName().toString());
-    if (!name.matches() || listed.contains(Long.valueOf(name.group(1)))) {
+    if (!name.matches() || listed.contains(BlockIds.parse(name.group(1)))) {
       return;
     }
     try {

@@ -4,6 +4,7 @@ import io.howdah.storage.BlockSums;
 import java.io.Closeable;
 import java.io.File;
 import java.io.IOException;
+import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.DirectoryStream;
@@ -197,8 +198,15 @@ public final class SharedFolder {
       }
     }
 
-    /** Takes the place of an older copy. Not at the same time as another one of the same block. */
+    /**
+     * Takes the place of an older copy. Not at the same time as another one of the same block.
+     *
+     * @throws InterruptedIOException if the thread was interrupted: nobody waits for it, and there may be a newer copy
+     */
     public void place(SharedBlock block) throws IOException {
+      if (Thread.currentThread().isInterrupted()) {
+        throw new InterruptedIOException("the copy of " + block + " came too late");
+      }
       make(of(id).toPath());
       // A block file without its meta file is nothing, so that one comes first.
       Files.move(meta, meta(block), StandardCopyOption.ATOMIC_MOVE);
@@ -324,7 +332,7 @@ public final class SharedFolder {
 
   /** Copies a file from a position up to a length, as far as it has that. */
   private static long copy(FileChannel in, long from, long to, FileChannel out) throws IOException {
-    ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+    ByteBuffer piece = ByteBuffer.allocateDirect((int) Math.max(0, Math.min(PIECE, to - from)));
     long copied = 0;
     while (from + copied < to) {
       piece.clear().limit((int) Math.min(PIECE, to - from - copied));

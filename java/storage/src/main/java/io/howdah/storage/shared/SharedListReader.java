@@ -1,5 +1,6 @@
 package io.howdah.storage.shared;
 
+import io.howdah.storage.BlockIds;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
@@ -15,7 +16,8 @@ import java.util.regex.Pattern;
 /** Follows the list of a DataNode's blocks on the shared path, or reads it once. Used by one thread at a time. */
 public final class SharedListReader {
   private static final int PIECE = 1 << 18;
-  private static final Pattern LINE = Pattern.compile("\\+ (-?\\d{1,18}) (\\d{1,18}) (\\d{1,18})|- (-?\\d{1,18})");
+  private static final Pattern LINE =
+      Pattern.compile("([+-]) (" + BlockIds.REGEX + ")(?: (\\d{1,18}) (\\d{1,18}))?");
 
   private final Path file;
   private final Map<Long, SharedBlock> blocks = new HashMap<>();
@@ -85,14 +87,15 @@ public final class SharedListReader {
 
   private void take(String line) {
     Matcher entry = LINE.matcher(line);
-    if (!entry.matches()) {
+    Long id = entry.matches() ? BlockIds.parse(entry.group(2)) : null;
+    boolean isAdded = id != null && entry.group(1).equals("+");
+    if (id == null || isAdded != (entry.group(3) != null)) {
       return;
     }
-    if (entry.group(4) != null) {
-      blocks.remove(Long.valueOf(entry.group(4)));
+    if (isAdded) {
+      blocks.put(id, new SharedBlock(id, Long.parseLong(entry.group(3)), Long.parseLong(entry.group(4))));
     } else {
-      long id = Long.parseLong(entry.group(1));
-      blocks.put(id, new SharedBlock(id, Long.parseLong(entry.group(2)), Long.parseLong(entry.group(3))));
+      blocks.remove(id);
     }
   }
 }

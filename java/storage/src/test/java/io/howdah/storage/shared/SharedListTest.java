@@ -52,6 +52,22 @@ class SharedListTest {
   }
 
   @Test
+  void blocksHaveIdsOfAnyLong() throws IOException {
+    Path file = folder.resolve("list");
+    SharedListReader reader = new SharedListReader(file);
+    SharedBlock first = new SharedBlock(Long.MIN_VALUE, 1, 2);
+    SharedBlock last = new SharedBlock(Long.MAX_VALUE, 1, 2);
+    try (SharedList list = SharedList.write(file, Arrays.asList(first, last), false)) {
+      append(file, "+ 9999999999999999999 1 1\n- 9999999999999999999\n- 1 2 3\n");
+      reader.read();
+      assertThat(reader.blocks().values()).containsExactlyInAnyOrder(first, last);
+      list.removed(first.id());
+      reader.read();
+      assertThat(reader.blocks().values()).containsExactly(last);
+    }
+  }
+
+  @Test
   void aLineWithoutItsEndWaitsAndOtherTextIsSkipped() throws IOException {
     Path file = folder.resolve("list");
     SharedList.write(file, Collections.emptyList(), false).close();

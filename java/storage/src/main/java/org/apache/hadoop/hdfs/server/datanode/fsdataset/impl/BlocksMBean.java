@@ -1,8 +1,10 @@
 package org.apache.hadoop.hdfs.server.datanode.fsdataset.impl;
 
 import io.howdah.storage.BlockEvent;
+import io.howdah.storage.BlockIds;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import javax.management.Attribute;
 import javax.management.AttributeList;
@@ -18,7 +20,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
  * /jmx?get=...::blk_N} of the web server tells it. It is not listed, as there may be millions. Thread-safe.
  */
 final class BlocksMBean implements DynamicMBean {
-  private static final Pattern BLOCK = Pattern.compile("blk_-?\\d{1,18}");
+  private static final Pattern BLOCK = Pattern.compile("blk_(" + BlockIds.REGEX + ")");
   /** The attribute that names the blocks of which a power failure would lose the replica. */
   private static final String UNPERSISTED = "unpersisted";
   /** With names of blocks after it, commas between: those of them that a power failure would leave. */
@@ -63,10 +65,12 @@ final class BlocksMBean implements DynamicMBean {
   }
 
   private static long id(String name) throws AttributeNotFoundException {
-    if (!BLOCK.matcher(name).matches()) {
+    Matcher block = BLOCK.matcher(name);
+    Long id = block.matches() ? BlockIds.parse(block.group(1)) : null;
+    if (id == null) {
       throw new AttributeNotFoundException(name);
     }
-    return Long.parseLong(name.substring(4));
+    return id;
   }
 
   private String[] persisted(String[] asked) throws AttributeNotFoundException {

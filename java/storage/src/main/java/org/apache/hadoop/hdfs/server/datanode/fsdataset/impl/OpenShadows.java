@@ -14,6 +14,7 @@ import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipeline;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
+import org.apache.hadoop.util.AutoCloseableLock;
 
 /**
  * Copies on SSD or disk of replicas in RAM that are being written and whose writer has called hsync, in the mode HHH-M.
@@ -21,7 +22,7 @@ import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
  * the recovery of the lease. The copy becomes the shadow when the replica is finalized, before that is acknowledged.
  * Thread-safe.
  */
-@SuppressWarnings("try") // references are held, not used
+@SuppressWarnings("try") // locks and references are held, not used
 final class OpenShadows {
   /** The longest checksum of a chunk: the last one of a meta file changes while its chunk grows. */
   private static final int LAST_CHECKSUM = 8;
@@ -38,6 +39,7 @@ final class OpenShadows {
     private File meta;
     private long position;
     private long metaPosition;
+    private boolean isReleased;
 
     private Open(String pool, ReplicaInfo replica, TierVolume target) throws IOException {
       this.replica = replica;
@@ -56,6 +58,9 @@ final class OpenShadows {
 
     /** Copies what the files have by now, and makes it last. */
     private synchronized void sync() throws IOException {
+      if (isReleased) {
+        throw new IOException(replica.getBlockName() + " was deleted while it was persisted");
+      }
       try (FsVolumeReference to = target.obtainReference()) {
         boolean isNew = position == 0;
         position = extend(replica.getBlockFile(), data, position);
@@ -90,6 +95,7 @@ final class OpenShadows {
     }
 
     private synchronized void release(boolean isToBeDeleted) {
+      isReleased = true;
       target.releaseReservedSpace(reserved);
       if (isToBeDeleted) {
         ReplicaCopy.delete(data, meta);
@@ -126,23 +132,41 @@ final class OpenShadows {
   /**
    * Persists what a replica that is being written has so far. Called by its receiver, which writes nothing meanwhile.
    *
-   * @throws IOException if no SSD or disk takes it
+   * @throws IOException if no SSD or disk takes it, or it was deleted meanwhile
    */
   void sync(String pool, ReplicaInfo replica) throws IOException {
     ExtendedBlockId key = key(pool, replica.getBlockId());
     Open open = copies.get(key);
-    if (open == null || open.replica != replica) {
-      drop(key);
-      TierVolume target = dataset.below(replica);
-      if (target == null) {
-        dataset.counts().failures.increment();
-        throw new IOException("an hsync cannot persist " + replica.getBlockName() + ", which is in RAM ("
-            + Options.MEMORY_HSYNC.key() + "=persist): no SSD or disk has room for it; make room, or set it to flush");
-      }
-      open = new Open(pool, replica, target);
-      copies.put(key, open);
+    if (open != null && open.replica == replica) {
+      open.sync();
+      return;
     }
-    open.sync();
+    drop(key);
+    open = begin(key, replica);
+    try {
+      open.sync();
+    } catch (IOException e) {
+      drop(key);
+      throw e;
+    }
+  }
+
+  private Open begin(ExtendedBlockId key, ReplicaInfo replica) throws IOException {
+    TierVolume target = dataset.below(replica);
+    if (target == null) {
+      dataset.counts().failures.increment();
+      throw new IOException("an hsync cannot persist " + replica.getBlockName() + ", which is in RAM ("
+          + Options.MEMORY_HSYNC.key() + "=persist): no SSD or disk has room for it; make room, or set it to flush");
+    }
+    // Under the lock: one that leaves the map has its copy dropped after.
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      if (dataset.volumeMap.get(key.getBlockPoolId(), key.getBlockId()) != replica) {
+        throw new IOException(replica.getBlockName() + " was deleted, and is not persisted");
+      }
+      Open open = new Open(key.getBlockPoolId(), replica, target);
+      copies.put(key, open);
+      return open;
+    }
   }
 
   /** After a replica that goes on being written got another generation stamp, before its writer hears of that. */

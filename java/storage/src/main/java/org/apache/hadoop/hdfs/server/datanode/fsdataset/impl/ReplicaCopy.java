@@ -26,6 +26,7 @@ import org.apache.hadoop.util.AutoCloseableLock;
 @SuppressWarnings("try") // locks and references are held, not used
 final class ReplicaCopy {
   private static final int PIECE = 1 << 20;
+  private static final int LEAST = 1 << 12;
 
   private final TierDataset dataset;
   private final String pool;
@@ -199,42 +200,35 @@ final class ReplicaCopy {
   }
 
   /**
-   * Has the copy take the replica's place; if the replica has changed, the copy is deleted.
+   * Has the copy take the replica's place. The caller has references to both folders.
    *
-   * @return the replica at its new place, or null if it is where it was
+   * @return the replica at its new place, or null if it has changed or is gone; then the copy is the caller's to delete
    */
   FinalizedReplica exchange() throws IOException {
-    FinalizedReplica moved = null;
+    FinalizedReplica moved;
     TierVolume source = (TierVolume) replica.getVolume();
-    try (FsVolumeReference from = source.obtainReference(); FsVolumeReference to = target.obtainReference()) {
-      File old = source.ownsFiles() ? new File(source.getTmpDir(pool), original.getName() + ".moved") : null;
-      long metaLength = old == null ? 0 : originalMeta.length();
-      try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
-        if (!isUnchanged() || !condition.getAsBoolean()) {
-          return null;
-        }
-        moved = activate();
-        if (old != null) {
-          // Out of the folder that scans look at. What a crash leaves of it is removed at the next start.
-          rename(original, old);
-          rename(originalMeta, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
-        }
+    File old = source.ownsFiles() ? new File(source.getTmpDir(pool), original.getName() + ".moved") : null;
+    long metaLength = old == null ? 0 : originalMeta.length();
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      if (!isUnchanged() || !condition.getAsBoolean()) {
+        return null;
       }
-      // Clients that hold the old file open let go of it: they would not see what is appended.
-      dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(
-          new ExtendedBlockId(block.getBlockId(), pool));
-      dataset.places().tell(new ExtendedBlockId(block.getBlockId(), pool));
+      moved = activate();
       if (old != null) {
-        delete(old, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
-        source.onBlockFileDeletion(pool, block.getNumBytes());
-        source.onMetaFileDeletion(pool, metaLength);
-      }
-      return moved;
-    } finally {
-      if (moved == null) {
-        delete();
+        // Out of the folder that scans look at. What a crash leaves of it is removed at the next start.
+        rename(original, old);
+        rename(originalMeta, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
       }
     }
+    // Clients that hold the old file open let go of it: they would not see what is appended.
+    dataset.datanode.getShortCircuitRegistry().processBlockInvalidation(new ExtendedBlockId(block.getBlockId(), pool));
+    dataset.places().tell(new ExtendedBlockId(block.getBlockId(), pool));
+    if (old != null) {
+      delete(old, FsDatasetUtil.getMetaFile(old, block.getGenerationStamp()));
+      source.onBlockFileDeletion(pool, block.getNumBytes());
+      source.onMetaFileDeletion(pool, metaLength);
+    }
+    return moved;
   }
 
   /**
@@ -352,7 +346,8 @@ final class ReplicaCopy {
 
   /** Copies a file; the thread's interrupt ends it with an exception. */
   static long copy(FileChannel in, FileChannel out, DataTransferThrottler throttler) throws IOException {
-    ByteBuffer piece = ByteBuffer.allocateDirect(PIECE);
+    long left = in.size() - in.position(); // of an hsync often little, which is not worth the largest buffer
+    ByteBuffer piece = ByteBuffer.allocateDirect((int) Math.max(LEAST, Math.min(PIECE, left)));
     long copied = 0;
     while (in.read(piece) >= 0) {
       piece.flip();

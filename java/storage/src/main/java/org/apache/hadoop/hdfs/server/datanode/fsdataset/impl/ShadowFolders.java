@@ -20,6 +20,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
  */
 final class ShadowFolders {
   private static final String SHADOWS = "lazypersist";
+  private static final String OPEN = "rbw";
   private static final String ASIDE = "howdah-shadows";
   private static final String LIST = "replicas";
 
@@ -148,10 +149,10 @@ final class ShadowFolders {
     }
   }
 
-  /** When the pool has ended: the next start, of whatever DataNode, reads the folders that have shadows. */
+  /** When the pool has ended: the next start, of whatever DataNode, reads the folders with shadows, whole or not. */
   void forgetLists() {
     for (TierVolume volume : volumes) {
-      if (files(new File(current(volume), SHADOWS)).length > 0) {
+      if (files(new File(current(volume), SHADOWS)).length > 0 || files(new File(current(volume), OPEN)).length > 0) {
         forgetList(volume, "copies of replicas in RAM are missing in it");
       }
     }

@@ -154,6 +154,7 @@ final class Shadows {
       try {
         dataset.revive(block, shadow);
       } catch (IOException e) {
+        shadows.putIfAbsent(block, shadow);
         failed("using the copy of blk_" + block.getBlockId() + ", which is no longer in RAM,", e);
       }
     }
@@ -241,6 +242,17 @@ final class Shadows {
     ReplicaCopy shadow = shadows.get(block);
     boolean fits = shadow != null && shadow.isOf(replica) && folder == shadow.volume();
     return fits && shadows.remove(block, shadow) ? shadow : null;
+  }
+
+  /** What becomes of a copy that did not take the replica's place: if that is gone, it does so in the next round. */
+  void giveUp(ExtendedBlockId block, ReplicaCopy copy) {
+    try (AutoCloseableLock lock = dataset.acquireDatasetLock()) {
+      if (isOn && dataset.volumeMap.get(block.getBlockPoolId(), block.getBlockId()) == null && !going.contains(block)
+          && shadows.putIfAbsent(block, copy) == null) {
+        return;
+      }
+    }
+    copy.delete();
   }
 
   /** The shadow of a replica as it is now; null if it has none. */

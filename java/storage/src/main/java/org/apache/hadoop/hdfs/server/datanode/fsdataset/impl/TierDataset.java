@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.InputStream;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
@@ -18,6 +19,7 @@ import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DFSConfigKeys;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.protocol.Block;
+import org.apache.hadoop.hdfs.protocol.BlockListAsLongs;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.StartupOption;
@@ -30,6 +32,7 @@ import org.apache.hadoop.hdfs.server.datanode.ReplicaHandler;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaNotFoundException;
 import org.apache.hadoop.hdfs.server.datanode.VolumeScanner;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeSpi;
 import org.apache.hadoop.hdfs.server.datanode.fsdataset.LengthInputStream;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
@@ -351,8 +354,9 @@ class TierDataset extends FsDatasetImpl {
     if (!begin(block)) {
       return false;
     }
-    try {
-      StorageType from = replica.getVolume().getStorageType();
+    FsVolumeSpi source = replica.getVolume();
+    // Before a shadow is taken: it stays one if a folder is being taken away. Then that waits.
+    try (FsVolumeReference from = source.obtainReference(); FsVolumeReference to = target.obtainReference()) {
       ReplicaCopy copy = shadows.take(block, replica, target);
       if (copy == null) {
         copy = new ReplicaCopy(this, pool, replica, target);
@@ -360,11 +364,18 @@ class TierDataset extends FsDatasetImpl {
           return false;
         }
       }
-      FinalizedReplica moved = copy.exchange();
+      FinalizedReplica moved = null;
+      try {
+        moved = copy.exchange();
+      } finally {
+        if (moved == null) {
+          shadows.giveUp(block, copy);
+        }
+      }
       if (moved == null) {
         return false;
       }
-      moved(block, moved, from, reason);
+      moved(block, moved, source.getStorageType(), reason);
       return true;
     } finally {
       end(block);
@@ -408,12 +419,25 @@ class TierDataset extends FsDatasetImpl {
 
   /** Tells the NameNode of a replica. */
   void reportReceived(String pool, Block block, FsVolumeSpi volume) {
-    datanode.notifyNamenodeReceivedBlock(new ExtendedBlock(pool, block), null, volume.getStorageID(), false);
+    ifThere(volume, () -> datanode.notifyNamenodeReceivedBlock(new ExtendedBlock(pool, block), null,
+        volume.getStorageID(), false));
   }
 
   /** Tells the NameNode that a replica is gone. */
   void reportDeleted(String pool, Block block, FsVolumeSpi volume) {
-    datanode.notifyNamenodeDeletedBlock(new ExtendedBlock(pool, block), volume.getStorageID());
+    ifThere(volume, () -> datanode.notifyNamenodeDeletedBlock(new ExtendedBlock(pool, block), volume.getStorageID()));
+  }
+
+  /**
+   * Nothing is told of a folder that was taken away, or has failed: upstream has told that all is gone, and a report of
+   * a storage that it no longer has ends all reports of the DataNode. A folder that is going waits for the reference.
+   */
+  private static void ifThere(FsVolumeSpi volume, Runnable report) {
+    try (FsVolumeReference there = volume.obtainReference()) {
+      report.run();
+    } catch (IOException e) {
+      LOG.debug("{} is gone, and nothing is told of it", volume, e);
+    }
   }
 
   /** How many replicas are being moved. */
@@ -558,43 +582,26 @@ class TierDataset extends FsDatasetImpl {
     return replica == null ? null : replica.getBlockFile();
   }
 
-  // Scanning.
-
-  /**
-   * Upstream's scan of the folders compares some time after it has listed them: a file that is being deleted by then is
-   * no replica that was found. After an append in between it would come without its meta file, too. And of two sets of
-   * files with different generation stamps upstream keeps the newer one, and gives the replica a stamp that has none.
-   * A replica that came to its folder while that was listed may be found without its meta file, which upstream's
-   * scan ends by.
-   */
+  /** Upstream's walks through the map without its lock, and fails if a replica comes or goes meanwhile. */
   @Override
-  public void checkAndUpdate(String pool, long id, File file, File meta, FsVolumeSpi volume) throws IOException {
-    File found = meta;
+  public Map<DatanodeStorage, BlockListAsLongs> getBlockReports(String pool) {
     try (AutoCloseableLock lock = acquireDatasetLock()) {
-      ReplicaInfo replica = volumeMap.get(pool, id);
-      boolean isAnother = replica == null || file != null && !file.equals(replica.getBlockFile());
-      if (isAnother && isDeletingBlock(pool, id)) {
-        return;
-      }
-      if (isAnother && replica instanceof FinalizedReplica && isOlder(meta, replica)) {
-        LOG.warn("{} is older than {}, and is removed", file, replica.getBlockFile());
-        ReplicaCopy.delete(file);
-        if (meta != null) {
-          ReplicaCopy.delete(meta);
-        }
-        return;
-      }
-      if (meta == null && !isAnother && replica.getMetaFile().exists()) {
-        found = replica.getMetaFile();
-      }
+      return super.getBlockReports(pool);
     }
-    super.checkAndUpdate(pool, id, file, found, volume);
   }
 
-  /** Whether the files of a replica are there, and a meta file (null: none) has an older generation stamp. */
-  private static boolean isOlder(File meta, ReplicaInfo replica) {
-    return replica.getBlockFile().exists() && replica.getMetaFile().exists()
-        && (meta == null || Block.getGenerationStamp(meta.getName()) < replica.getGenerationStamp());
+  // Scanning.
+
+  @Override
+  public void checkAndUpdate(String pool, long id, File file, File meta, FsVolumeSpi volume) throws IOException {
+    ScannedReplica scanned;
+    try (AutoCloseableLock lock = acquireDatasetLock()) {
+      scanned = new ScannedReplica(volumeMap.get(pool, id), file, meta);
+      if (scanned.isAnother() && (isDeletingBlock(pool, id) || scanned.removeIfOlder())) {
+        return;
+      }
+    }
+    super.checkAndUpdate(pool, id, file, scanned.meta(), volume);
   }
 
   // Starting and ending.

@@ -7,14 +7,17 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.storage.BlockEvent;
+import io.howdah.storage.Reason;
 import java.io.File;
 import java.io.IOException;
+import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.FutureTask;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
@@ -30,12 +33,14 @@ import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.datanode.Scans;
+import org.apache.hadoop.hdfs.server.datanode.fsdataset.FsVolumeReference;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 
 /** The mode HHH-M on a whole HDFS: all replicas in RAM, and what a power failure leaves. */
+@SuppressWarnings("try") // references are held, not used
 class ShadowsTest {
   private static final int MB = 1 << 20;
   private static final int NODES = 3;
@@ -277,6 +282,84 @@ class ShadowsTest {
   }
 
   @Test
+  void aShadowOutlivesAMoveThatMeetsItsFolderBeingTakenAway() throws Exception {
+    Path path = hdfs.write("/file", MB / 2, 1);
+    hdfs.await(path, RAM_DISK);
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    persist();
+    FinalizedReplica replica = (FinalizedReplica) hdfs.replica(holder, path);
+    TierVolume ram = (TierVolume) replica.getVolume();
+    String all = TierCluster.folders(holder.datanode);
+    FutureTask<Void> away = new FutureTask<>(() -> {
+      hdfs.useFolders(holder.datanode, TierCluster.withoutRam(all));
+      return null;
+    });
+    try {
+      try (FsVolumeReference used = ram.obtainReference()) { // as by a reader, for which the folder waits
+        new Thread(away).start();
+        TierCluster.awaitThat(() -> isGoing(ram), () -> ram);
+        assertThatThrownBy(() -> holder.moveDown(hdfs.pool(), replica, Reason.COLD, null))
+            .isInstanceOf(ClosedChannelException.class);
+      }
+      away.get();
+      persist();
+      hdfs.await(path, SSD);
+      hdfs.assertHolds(path, MB / 2);
+    } finally {
+      hdfs.useFolders(holder.datanode, all);
+    }
+  }
+
+  private static boolean isGoing(TierVolume volume) throws IOException {
+    try (FsVolumeReference one = volume.obtainReference()) {
+      return false;
+    } catch (ClosedChannelException e) {
+      return true;
+    }
+  }
+
+  @Test
+  void aShadowThatIsTakenByAMoveOfAReplicaWhichIsLostMeanwhileTakesItsPlace() throws Exception {
+    Path path = hdfs.write("/file", MB / 2, 1);
+    hdfs.await(path, RAM_DISK);
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    persist();
+    ReplicaInfo replica = hdfs.replica(holder, path);
+    ExtendedBlockId block = new ExtendedBlockId(replica.getBlockId(), hdfs.pool());
+    ReplicaCopy shadow =
+        holder.shadows().take(block, replica, holder.shadows().folder(hdfs.pool(), replica));
+    Files.delete(replica.getBlockFile().toPath());
+    holder.checkAndUpdate(hdfs.pool(), replica.getBlockId(), null, replica.getMetaFile(), replica.getVolume());
+    assertThat(holder.volumeMap.get(hdfs.pool(), replica.getBlockId())).isNull();
+    holder.shadows().giveUp(block, shadow);
+    persist();
+    hdfs.await(path, SSD);
+    hdfs.assertHolds(path, MB / 2);
+  }
+
+  @Test
+  void aShadowThatCannotTakeThePlaceOfALostReplicaDoesSoLater() throws Exception {
+    Path path = hdfs.write("/file", MB / 2, 1);
+    hdfs.await(path, RAM_DISK);
+    TierDataset holder = hdfs.holder(path, RAM_DISK);
+    persist();
+    ReplicaInfo replica = hdfs.replica(holder, path);
+    TierVolume ssd = holder.shadows().folder(hdfs.pool(), replica);
+    File finalized = ssd.getFinalizedDir(hdfs.pool());
+    File aside = new File(finalized.getParentFile(), "finalized-aside");
+    assertThat(finalized.renameTo(aside)).isTrue();
+    Files.createFile(finalized.toPath()); // no folder can be made there
+    Files.delete(replica.getBlockFile().toPath());
+    holder.checkAndUpdate(hdfs.pool(), replica.getBlockId(), null, replica.getMetaFile(), replica.getVolume());
+    holder.shadows().round();
+    Files.delete(finalized.toPath());
+    assertThat(aside.renameTo(finalized)).isTrue();
+    persist();
+    hdfs.await(path, SSD);
+    hdfs.assertHolds(path, MB / 2);
+  }
+
+  @Test
   void theShadowsOfAFolderInRamThatIsTakenAwayStayTheReplicasWhenItComesBack() throws Exception {
     Path path = hdfs.write("/file", MB / 2, 1);
     hdfs.await(path, RAM_DISK);
@@ -335,6 +418,45 @@ class ShadowsTest {
         .endsWith(Arrays.copyOf(bytes, synced + 1));
     recoverLease(open);
     assertThat(hdfs.read(open)).isEqualTo(Arrays.copyOf(bytes, synced));
+  }
+
+  @Test
+  void whatAnHsyncPersistedIsFoundThoughUpstreamLeftAListOfReplicas() throws Exception {
+    Path down = hdfs.write("/down", 1000, NODES);
+    hdfs.await(down, RAM_DISK, RAM_DISK, RAM_DISK);
+    for (TierDataset dataset : hdfs.datasets()) {
+      dataset.moveDown(hdfs.pool(), (FinalizedReplica) hdfs.replica(dataset, down), Reason.COLD, null);
+    }
+    byte[] bytes = TierCluster.bytes(1000, 9);
+    Path open = new Path("/open");
+    FSDataOutputStream out = hdfs.fs.create(open, true, 4096, (short) 2, MB);
+    out.write(bytes);
+    out.hsync();
+    restart(true, out);
+    recoverLease(open);
+    assertThat(hdfs.read(open)).isEqualTo(bytes);
+    hdfs.assertHolds(down, 1000);
+  }
+
+  @Test
+  void anHsyncOfADeletedFileFailsAndLeavesNothing() throws Exception {
+    Path path = new Path("/file");
+    FSDataOutputStream out = hdfs.fs.create(path, true, 4096, (short) 2, MB);
+    out.write(1);
+    out.hflush();
+    hdfs.fs.delete(path, false);
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return hdfs.datasets().stream().allMatch(dataset -> dataset.volumeMap.size(hdfs.pool()) == 0);
+    }, () -> path);
+    out.write(2);
+    assertThatThrownBy(out::hsync).isInstanceOf(IOException.class);
+    assertThat(openFiles()).isEmpty();
+    for (TierDataset dataset : hdfs.datasets()) {
+      for (TierVolume volume : dataset.volumes(SSD)) {
+        assertThat(volume.getReservedForReplicas()).isZero();
+      }
+    }
   }
 
   @Test

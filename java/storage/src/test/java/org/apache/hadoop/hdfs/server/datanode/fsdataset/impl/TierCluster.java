@@ -21,6 +21,7 @@ import java.util.TreeSet;
 import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
@@ -60,6 +61,7 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   static final StorageType[] THREE = {StorageType.RAM_DISK, StorageType.SSD, StorageType.DISK};
   /** Far above what anything takes on a busy machine: its end means that it never comes. */
   private static final long WAIT_S = 240;
+  private static final long ASK_S = 5;
   private static final AtomicInteger LATER = new AtomicInteger();
 
   final MiniDFSCluster cluster;
@@ -258,6 +260,14 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   }
 
   /** The DataNode that has the replica of a file's only block on a type of storage. */
+  boolean has(TierDataset dataset, Path path) {
+    try {
+      return replica(dataset, path) != null;
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
+    }
+  }
+
   TierDataset holder(Path path, StorageType type) throws IOException {
     for (TierDataset dataset : datasets()) {
       ReplicaInfo replica = replica(dataset, path);
@@ -348,7 +358,11 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
   }
 
   static String withoutRam(String folders) {
-    return Stream.of(folders.split(",")).filter(folder -> !folder.contains("[RAM_DISK]"))
+    return without("RAM_DISK", folders);
+  }
+
+  static String without(String type, String folders) {
+    return Stream.of(folders.split(",")).filter(folder -> !folder.contains("[" + type + "]"))
         .collect(Collectors.joining(","));
   }
 
@@ -461,11 +475,27 @@ final class TierCluster implements ExtensionContext.Store.CloseableResource, Aut
     }, () -> types(path));
   }
 
-  /** Cuts a file, and waits until that is done. */
+  /** Waits until its first block has so many replicas. */
+  void await(Path path, int replicas) throws Exception {
+    awaitThat(() -> {
+      reportAll();
+      return types(path).get(0).size() == replicas;
+    }, () -> types(path));
+  }
+
+  /**
+   * Cuts a file, and waits until that is done. The NameNode does not try again within an hour if a DataNode that takes
+   * part has been told to delete its replica, as one too many; it does when a client asks.
+   */
   void truncate(Path path, long length) throws Exception {
     if (!fs.truncate(path, length)) {
+      AtomicLong asked = new AtomicLong(System.nanoTime());
       awaitThat(() -> {
         report();
+        if (System.nanoTime() - asked.get() > ASK_S * 1_000_000_000) {
+          fs.recoverLease(path);
+          asked.set(System.nanoTime());
+        }
         return fs.isFileClosed(path);
       }, () -> path);
     }

@@ -21,8 +21,6 @@ import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Objects;
-import java.util.Set;
-import java.util.TreeSet;
 import java.util.concurrent.atomic.LongAdder;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -34,18 +32,12 @@ import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
-import org.apache.hadoop.hdfs.protocol.DatanodeInfo;
 import org.apache.hadoop.hdfs.protocol.ExtendedBlock;
-import org.apache.hadoop.hdfs.protocol.LocatedBlock;
 import org.apache.hadoop.hdfs.protocol.QuotaByStorageTypeExceededException;
-import org.apache.hadoop.hdfs.server.blockmanagement.BlockManager;
-import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicy;
 import org.apache.hadoop.hdfs.server.blockmanagement.BlockPlacementPolicyDefault;
 import org.apache.hadoop.hdfs.server.blockmanagement.DatanodeStorageInfo;
-import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
 import org.apache.hadoop.hdfs.server.blockmanagement.TierPlacement;
-import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
 import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInPipelineInterface;
@@ -62,26 +54,10 @@ class TierHdfsTest {
   private static final int MB = 1 << 20;
 
   @Test
-  void aDamagedReplicaThatIsNoLongerKnownDoesNotHideTheOthers(TierCluster hdfs) throws Exception {
-    Path path = hdfs.write("/file", 1000, 2);
-    hdfs.await(path, RAM_DISK, SSD);
-    LocatedBlock block = hdfs.blocks(path).get(0);
-    Set<String> holders = new TreeSet<>();
-    for (DatanodeInfo node : block.getLocations()) {
-      holders.add(node.getDatanodeUuid());
-    }
-    DataNode other = hdfs.cluster.getDataNodes().stream()
-        .filter(node -> !holders.contains(node.getDatanodeUuid())).findFirst().get();
-    Placement.saidDamaged(hdfs.namesystem().getBlockManager(), block.getBlock().getLocalBlock(), other.getDatanodeId());
-    assertThat(hdfs.blocks(path).get(0).getLocations()).hasSize(2);
-    assertThat(hdfs.blocks(path).get(0).isCorrupt()).isFalse();
-  }
-
-  @Test
   void whenNotAllReplicasCanBeMadeThePersistentOnesComeFirst(TierCluster hdfs) throws Exception {
     Path path = hdfs.write("/file", 1000, 1);
     hdfs.await(path, SSD);
-    DatanodeID away = hdfs.datasets().stream().filter(dataset -> !hasReplica(hdfs, dataset, path)).findFirst().get()
+    DatanodeID away = hdfs.datasets().stream().filter(dataset -> !hdfs.has(dataset, path)).findFirst().get()
         .datanode.getDatanodeId();
     DataNodeProperties stopped = hdfs.cluster.stopDataNode(away.getXferAddr());
     hdfs.cluster.setDataNodeDead(away);
@@ -90,52 +66,6 @@ class TierHdfsTest {
     hdfs.cluster.restartDataNode(stopped);
     hdfs.cluster.waitActive();
     hdfs.await(path, RAM_DISK, SSD, DISK);
-  }
-
-  /** The NameNode tells DataNodes once a second what to delete: the append begins before it has. */
-  @Test
-  void aReplicaThatIsKeptByAnAppendCountsWhenReplicationIsRaisedAgain(TierCluster hdfs) throws Exception {
-    Path path = hdfs.write("/file", 1000, 3);
-    hdfs.await(path, RAM_DISK, SSD, DISK);
-    hdfs.fs.setReplication(path, (short) 1);
-    hdfs.fs.append(path).close();
-    hdfs.fs.setReplication(path, (short) 3);
-    BlockManager blocks = hdfs.namesystem().getBlockManager();
-    TierCluster.awaitThat(() -> {
-      hdfs.report();
-      BlockManagerTestUtil.updateState(blocks);
-      return blocks.getExcessBlocksCount() == 0 && blocks.getUnderReplicatedBlocksCount() == 0
-          && hdfs.blocks(path).get(0).getLocations().length == 3;
-    }, () -> blocks.getExcessBlocksCount() + " excess, " + hdfs.blocks(path));
-  }
-
-  private static boolean hasReplica(TierCluster hdfs, TierDataset dataset, Path path) {
-    try {
-      return hdfs.replica(dataset, path) != null;
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
-  }
-
-  @Test
-  void aReplicaThatADataNodeHasDeletedBeforeItEndedAndDidNotTellIsReplaced(TierCluster hdfs) throws Exception {
-    Path path = hdfs.write("/file", 1000, 2);
-    hdfs.await(path, RAM_DISK, SSD);
-    TierDataset holder = hdfs.holder(path, SSD);
-    ReplicaInfo replica = hdfs.replica(holder, path);
-    File list = new File(((TierVolume) replica.getVolume()).getBlockPoolSlice(hdfs.pool()).getDirectory(),
-        "current/replicas"); // upstream trusts it for five minutes
-    DataNodeProperties stopped = hdfs.cluster.stopDataNode(holder.datanode.getDatanodeId().getXferAddr());
-    Files.delete(replica.getBlockFile().toPath());
-    Files.delete(replica.getMetaFile().toPath());
-    Files.delete(list.toPath());
-    hdfs.cluster.restartDataNode(stopped);
-    hdfs.cluster.waitActive();
-    TierCluster.awaitThat(() -> {
-      hdfs.report();
-      return hdfs.datasets().stream().filter(dataset -> hasReplica(hdfs, dataset, path)).count() == 2;
-    }, () -> hdfs.blocks(path));
-    hdfs.await(path, RAM_DISK, SSD);
   }
 
   @Test
@@ -458,23 +388,16 @@ class TierHdfsTest {
       assertThat(holder.volumes(RAM_DISK)).isEmpty();
       holder.mover().round();
       assertThat(holder.copies().size()).as("those in the folder").isZero();
-      awaitTwo(hdfs, path); // perhaps on its SSD
+      hdfs.await(path, 2); // perhaps on its SSD
       hdfs.assertHolds(path, MB);
       hdfs.assertHolds(hot, MB);
     } finally {
       hdfs.useFolders(holder.datanode, all);
     }
     assertThat(holder.volumes(RAM_DISK)).hasSize(1);
-    awaitTwo(hdfs, path); // the folder has its replica still, and one goes
+    hdfs.await(path, 2); // the folder has its replica still, and one goes
     hdfs.assertHolds(path, MB);
     hdfs.assertHolds(hot, MB);
-  }
-
-  private static void awaitTwo(TierCluster hdfs, Path path) throws Exception {
-    TierCluster.awaitThat(() -> {
-      hdfs.reportAll();
-      return hdfs.types(path).get(0).size() == 2;
-    }, () -> hdfs.types(path));
   }
 
   @Test
