@@ -15,6 +15,8 @@ public enum StorageMode {
   /** Likewise, with a buffer before the shared file system. */
   HHH_L_BB("Lustre-BB", "hhh-l-bb", false);
 
+  private static final String REMEDY = "set Default, In-Memory or Lustre, or remove the property";
+
   private final String hibd;
   private final String ours;
   private final boolean isThere;
@@ -61,13 +63,13 @@ public enum StorageMode {
       if (mode.hibd.equalsIgnoreCase(name) || mode.ours.equalsIgnoreCase(name)) {
         if (!mode.isThere) {
           throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": this release does not have the "
-              + "storage mode " + mode + ": set Default or In-Memory, or remove the property");
+              + "storage mode " + mode + ": " + REMEDY);
         }
         return mode;
       }
     }
     throw new IOException(Options.STORAGE_MODE.key() + "=" + name + ": there is no storage mode of that name: "
-        + "set Default, In-Memory or Lustre, or remove the property");
+        + REMEDY);
   }
 
   @Override

@@ -71,7 +71,8 @@ public final class TierSettings {
       throw new IOException("dfs.replication=" + replication + " in the storage mode " + read.mode
           + ": set it to 1, since the second copy of each block is on the shared path");
     }
-    if (replication > 1 && !read.mode.isRamEnough() && read.memoryReplicas >= replication) {
+    // With one replica, which goes to SSD or disk, the default of 1 has no effect.
+    if (!read.mode.isRamEnough() && read.memoryReplicas >= Math.max(2, replication)) {
       throw new IOException(Options.MEMORY_REPLICAS.key() + "=" + read.memoryReplicas + " is not below dfs.replication="
           + replication + ": at least one replica has to be on SSD or disk");
     }
@@ -105,7 +106,7 @@ public final class TierSettings {
     return mode.isRamEnough() ? replication : Math.max(0, Math.min(memoryReplicas, replication - 1));
   }
 
-  /** The share of a RAM folder's size up to which blocks are written to it, above 0, at most 1. */
+  /** The share of a RAM folder's size up to which blocks are written to it, above 0 and at most 1. */
   public double memoryShare() {
     return memoryShare;
   }

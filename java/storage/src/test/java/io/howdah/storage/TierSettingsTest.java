@@ -42,6 +42,19 @@ class TierSettingsTest {
   }
 
   @Test
+  void replicasInRamAreBelowTheReplicationExceptTheDefaultOfOne() throws Exception {
+    assertThat(TierSettings.of(conf("dfs.rdma.hhh.mode=hhh", "dfs.replication=1", "dfs.rdma.memory.replicas=1"))
+        .memoryReplicas(1)).isZero();
+    for (int replication = 1; replication <= 3; replication++) {
+      String tooMany = "dfs.rdma.memory.replicas=" + Math.max(2, replication);
+      String conf = "dfs.replication=" + replication;
+      assertThatThrownBy(() -> TierSettings.of(conf("dfs.rdma.hhh.mode=hhh", conf, tooMany)))
+          .hasMessage(tooMany + " is not below " + conf + ": at least one replica has to be on SSD or disk");
+      TierSettings.of(conf("dfs.rdma.hhh.mode=hhh-m", conf, tooMany));
+    }
+  }
+
+  @Test
   void allReplicasAreInRamInTheModeThatIsNamedForIt() throws Exception {
     for (String name : new String[] {"In-Memory", "hhh-m"}) {
       TierSettings read = TierSettings.of(conf("dfs.rdma.hhh.mode=" + name, "dfs.rdma.memory.replicas=7"));
@@ -55,7 +68,8 @@ class TierSettingsTest {
   void modesThatAreNotThereAreRefusedByName() {
     for (String name : new String[] {"Lustre-BB", "hhh-l-bb", "fast"}) {
       assertThatThrownBy(() -> TierSettings.of(conf("dfs.rdma.hhh.mode=" + name))).as(name)
-          .hasMessageStartingWith("dfs.rdma.hhh.mode=" + name + ": ").hasMessageEndingWith("or remove the property");
+          .hasMessageStartingWith("dfs.rdma.hhh.mode=" + name + ": ")
+          .hasMessageEndingWith("set Default, In-Memory or Lustre, or remove the property");
     }
   }
 

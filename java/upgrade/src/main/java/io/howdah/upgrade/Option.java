@@ -92,21 +92,27 @@ public final class Option<T> {
 
   /** One of several words, in lower case. */
   static Option<String> choice(String key, String otherwise, String help, String... words) {
-    return of(key, otherwise, String.join(", ", words), help, text -> {
+    return of(key, otherwise, either(words), help, text -> {
       String word = text.toLowerCase(Locale.ROOT);
       return Arrays.asList(words).contains(word) ? word : null;
     });
   }
 
-  /** A share of a whole: above 0, at most 1. */
+  /** A share of a whole: above 0 and at most 1. */
   static Option<Double> share(String key, double otherwise, String help) {
-    return of(key, otherwise, "a number above 0, at most 1", help, text -> {
+    return of(key, otherwise, "a number above 0 and at most 1", help, text -> {
       if (!SHARE.matcher(text).matches()) {
         return null;
       }
       double value = Double.parseDouble(text);
       return value > 0 && value <= 1 ? (Double) value : null;
     });
+  }
+
+  /** The words as a choice for people: a, b or c. */
+  private static String either(String... words) {
+    int last = words.length - 1;
+    return last == 0 ? words[0] : String.join(", ", Arrays.copyOf(words, last)) + " or " + words[last];
   }
 
   private static Long within(Long value, long least, long most) {

@@ -40,6 +40,12 @@ class OptionTest {
     assertThatThrownBy(() -> TIME.read(new Given("an.older.time=x"))).hasMessageContaining("an.older.time=x");
     assertThatThrownBy(() -> TIME.read(new Given("HOWDAH_A_TIME=x")))
         .hasMessageContaining("HOWDAH_A_TIME=x (from the environment)");
+    assertThatThrownBy(() -> Option.share("a.share", 0.5, "").read(new Given("a.share=2")))
+        .hasMessageEndingWith(": a number above 0 and at most 1 is needed");
+    assertThatThrownBy(() -> Option.choice("a.word", "x", "", "x", "y").read(new Given("a.word=z")))
+        .hasMessageEndingWith(": x or y is needed");
+    assertThatThrownBy(() -> Option.choice("a.word", "x", "", "x", "y", "z").read(new Given("a.word=a")))
+        .hasMessageEndingWith(": x, y or z is needed");
     assertThatThrownBy(() -> Option.bytes("b", 0, 0, Long.MAX_VALUE, "").parse("99999999999999t", "b", "y"))
         .isInstanceOf(BadOptionException.class);
   }

@@ -207,11 +207,18 @@ public final class SharedSettings {
         StandardOpenOption.WRITE, StandardOpenOption.DELETE_ON_CLOSE)) {
       channel.force(true);
     } catch (IOException e) {
-      throw new IOException(name + " takes no files (" + e + "): let the DataNode's user write there", e);
+      throw new IOException(name + refusal(e, store.isReadOnly()), e);
     }
     if (store.getUsableSpace() < room) {
       throw new IOException(name + " has " + store.getUsableSpace() + " bytes free, and a block may need " + room
           + ": make room, or name another folder");
     }
+  }
+
+  /** Why a path takes no files, and what to do. */
+  static String refusal(IOException e, boolean isReadOnly) {
+    return isReadOnly || String.valueOf(e.getMessage()).contains("Read-only file system")
+        ? " is on a file system that is mounted read-only here: mount it to be written to"
+        : " takes no files (" + e + "): let the DataNode's user write there";
   }
 }

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import io.howdah.storage.TierSettings;
 import java.io.IOException;
+import java.nio.file.AccessDeniedException;
+import java.nio.file.FileSystemException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
@@ -54,6 +56,15 @@ class SharedSettingsTest {
     assertThatThrownBy(() -> SharedSettings.of(local).check(Long.MAX_VALUE)).hasMessageContaining("make room");
     local.set("dfs.rdma.lustre.path", "/proc/sys");
     assertThatThrownBy(() -> SharedSettings.of(local).check(0)).hasMessageContaining("takes no files");
+  }
+
+  @Test
+  void aPathThatTakesNoFilesIsMountedToBeWrittenToOrGivenToTheUser() {
+    IOException readOnly = new FileSystemException("/lustre/probe", null, "Read-only file system");
+    IOException denied = new AccessDeniedException("/lustre/probe");
+    assertThat(SharedSettings.refusal(readOnly, false)).contains("mounted read-only").doesNotContain("user");
+    assertThat(SharedSettings.refusal(denied, true)).contains("mounted read-only").doesNotContain("user");
+    assertThat(SharedSettings.refusal(denied, false)).contains("takes no files").contains("let the DataNode's user");
   }
 
   @Test
