@@ -46,7 +46,8 @@ status_is() { [ "$(there howdah storage status --json | field "$1")" = True ]; }
     [ "$(field 'all(any(r.get("shared") and r["type"] == "RAM_DISK" for r in b["replicas"]) for b in s)' <"$BATS_TEST_TMPDIR/json")" = True ]
     [ "$(find "$SHARED" -name 'blk_*' ! -name '*.meta' | wc -l)" -eq 3 ]
     wait_until 120 status_is 'sum(n["kept"] for n in s) == 3 and sum(n["unshared"] for n in s) == 0'
-    there howdah storage status | grep -q 'shared .* blocks'
+    there howdah storage status | grep -q 'shared .* blocks\? '
+    there howdah blocks /file | grep -q 'ARCHIVE, serves the copy of localhost:'
     there hdfs dfs -cat /file | cmp - "$BATS_FILE_TMPDIR/file"
 }
 

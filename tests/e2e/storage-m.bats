@@ -45,6 +45,7 @@ one_unpersisted() { [ "$(unpersisted | wc -l)" -eq 1 ]; }
 @test "all replicas are in RAM, and persisted behind" {
     there hdfs dfs -put "$BATS_FILE_TMPDIR/file" /file
     wait_until 120 nothing_unpersisted
+    there howdah storage status --unpersisted 2>&1 | grep -qx 'howdah: nothing is unpersisted'
     there howdah blocks --json /file >"$BATS_TEST_TMPDIR/json"
     [ "$(field 'all(r["type"] == "RAM_DISK" and r["shadow"] for b in s for r in b["replicas"])' <"$BATS_TEST_TMPDIR/json")" = True ]
     there howdah storage status | grep -q 'persisted .* not yet'

@@ -52,6 +52,15 @@ public enum StorageMode {
     return !conf.getTrimmed(Options.STORAGE_MODE.key(), "").isEmpty();
   }
 
+  /** Whether a configuration asks for a mode with a shared path. */
+  public static boolean isShared(Configuration conf) {
+    try {
+      return of(conf).isShared();
+    } catch (IOException e) {
+      return false; // no mode, or one that is not there
+    }
+  }
+
   /**
    * The mode that a configuration asks for.
    *

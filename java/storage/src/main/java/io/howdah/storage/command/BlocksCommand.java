@@ -6,7 +6,10 @@ import com.google.gson.JsonObject;
 import io.howdah.storage.BlockIds;
 import java.io.IOException;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.Callable;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
@@ -61,7 +64,7 @@ public final class BlocksCommand implements Callable<Integer> {
       StorageType[] types = located.getStorageTypes();
       for (int i = 0; i < nodes.length; i++) {
         String type = types != null && i < types.length ? String.valueOf(types[i]) : null;
-        replicas.add(replica(nodes[i], "blk_" + located.getBlock().getBlockId(), type));
+        replicas.add(replica(nodes[i], "blk_" + located.getBlock().getBlockId(), type, names(nodes)));
       }
       blocks.add(block("blk_" + located.getBlock().getBlockId(), located.getBlockSize(), replicas));
     }
@@ -71,8 +74,9 @@ public final class BlocksCommand implements Callable<Integer> {
   private JsonArray blockByName() throws IOException {
     String name = what.replaceFirst("(blk_-?\\d+)_\\d+", "$1");
     JsonArray replicas = new JsonArray();
-    for (DatanodeInfo node : Hdfs.of(null).getDataNodeStats(DatanodeReportType.LIVE)) {
-      JsonObject replica = replica(node, name, null);
+    DatanodeInfo[] nodes = Hdfs.of(null).getDataNodeStats(DatanodeReportType.LIVE);
+    for (DatanodeInfo node : nodes) {
+      JsonObject replica = replica(node, name, null, names(nodes));
       if (replica.has("type") || replica.has("error")) {
         replicas.add(replica);
       }
@@ -95,10 +99,23 @@ public final class BlocksCommand implements Callable<Integer> {
     return block;
   }
 
-  /** A replica as the NameNode (its type, if it is known) and its DataNode have it. */
-  private static JsonObject replica(DatanodeInfo node, String block, String type) {
+  private static String name(DatanodeInfo node) {
+    return node.getHostName() + ":" + node.getXferPort();
+  }
+
+  /** Hosts and ports of DataNodes, by uuid. */
+  private static Map<String, String> names(DatanodeInfo[] nodes) {
+    return Stream.of(nodes).collect(Collectors.toMap(DatanodeInfo::getDatanodeUuid, BlocksCommand::name, (a, b) -> a));
+  }
+
+  /**
+   * A replica as the NameNode (its type, if it is known) and its DataNode have it.
+   *
+   * @param names of the DataNodes that it may serve the copy of
+   */
+  private static JsonObject replica(DatanodeInfo node, String block, String type, Map<String, String> names) {
     JsonObject replica = new JsonObject();
-    replica.addProperty("datanode", node.getHostName() + ":" + node.getXferPort());
+    replica.addProperty("datanode", name(node));
     if (type != null) {
       replica.addProperty("type", type);
     }
@@ -107,15 +124,16 @@ public final class BlocksCommand implements Callable<Integer> {
       if (lines == null) {
         replica.addProperty("note", "the DataNode has no storage mode");
       } else {
-        describe(replica, lines);
+        describe(replica, lines, names);
       }
     } catch (IOException e) {
-      replica.addProperty("error", "its web server does not answer: " + e.getMessage());
+      replica.addProperty("error", "its web server does not answer: " + Words.reason(e));
     }
     return replica;
   }
 
-  private static void describe(JsonObject replica, List<String> lines) {
+  /** Adds what a DataNode says of a replica. */
+  static void describe(JsonObject replica, List<String> lines, Map<String, String> names) {
     JsonArray events = new JsonArray();
     for (String line : lines) {
       String[] words = line.split("\t");
@@ -125,6 +143,8 @@ public final class BlocksCommand implements Callable<Integer> {
         replica.addProperty("copyInRam", words[3].equals("copy-in-ram"));
         replica.addProperty("shadow", words[3].equals("shadow"));
         replica.addProperty("shared", words[3].equals("shared"));
+      } else if (words.length == 2 && words[0].equals("serves")) {
+        replica.addProperty("servesCopyOf", names.getOrDefault(words[1], words[1]));
       } else if (words.length == 5) {
         JsonObject event = new JsonObject();
         event.addProperty("time", words[0]);
@@ -138,9 +158,10 @@ public final class BlocksCommand implements Callable<Integer> {
     replica.add("events", events);
   }
 
-  private static void print(JsonObject block) {
+  /** Prints a block and its replicas. */
+  static void print(JsonObject block) {
     System.out.println(block.get("block").getAsString()
-        + (block.has("bytes") ? "  " + block.get("bytes").getAsLong() + " bytes" : ""));
+        + (block.has("bytes") ? "  " + Words.count(block.get("bytes").getAsLong(), "byte") : ""));
     block.getAsJsonArray("replicas").forEach(element -> {
       JsonObject replica = element.getAsJsonObject();
       System.out.println("  " + replica.get("datanode").getAsString()
@@ -148,6 +169,7 @@ public final class BlocksCommand implements Callable<Integer> {
           + (replica.has("copyInRam") && replica.get("copyInRam").getAsBoolean() ? ", copy in RAM" : "")
           + (replica.has("shadow") && replica.get("shadow").getAsBoolean() ? ", persisted" : "")
           + (replica.has("shared") && replica.get("shared").getAsBoolean() ? ", copy on the shared path" : "")
+          + (replica.has("servesCopyOf") ? ", serves the copy of " + replica.get("servesCopyOf").getAsString() : "")
           + (replica.has("note") ? "  (" + replica.get("note").getAsString() + ")" : "")
           + (replica.has("error") ? "  (" + replica.get("error").getAsString() + ")" : ""));
       if (replica.has("events")) {

@@ -7,6 +7,8 @@ import org.apache.hadoop.fs.FileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
+import org.apache.log4j.Level;
+import org.apache.log4j.Logger;
 import picocli.CommandLine;
 
 /** The file system that a command asks. */
@@ -16,9 +18,9 @@ final class Hdfs {
 
   /** Runs a command: 0 done, 1 failed with a message, 2 wrong usage. */
   static int run(Callable<Integer> command, String... arguments) {
+    Logger.getLogger("org.apache.hadoop.ipc.Client").setLevel(Level.ERROR); // the command says itself what failed
     return new CommandLine(command).setExecutionExceptionHandler((e, line, parsed) -> {
-      String message = e.getMessage() == null ? e.toString() : e.getMessage();
-      System.err.println("howdah: error: " + message.split("\n")[0]);
+      System.err.println("howdah: error: " + Words.reason(e));
       return 1;
     }).execute(arguments);
   }
@@ -30,6 +32,7 @@ final class Hdfs {
    */
   static DistributedFileSystem of(Path path) throws IOException {
     Configuration conf = new HdfsConfiguration();
+    conf.setInt("ipc.client.connect.max.retries.on.timeouts", 1); // 20 s each; a daemon goes on for 15 minutes
     FileSystem fs = path == null ? FileSystem.get(conf) : path.getFileSystem(conf);
     if (!(fs instanceof DistributedFileSystem)) {
       throw new IOException(fs.getUri() + " is not HDFS: set fs.defaultFS, or name a path with hdfs://");

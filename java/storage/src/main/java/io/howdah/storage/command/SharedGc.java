@@ -49,14 +49,15 @@ final class SharedGc {
       return;
     }
     for (Leftovers.Gone gone : leftovers.find()) {
-      out.printf("DataNode %s is gone, and has left %d blocks%n", gone.uuid(), gone.blocks().size());
+      out.printf("DataNode %s is gone, and has left %s%n", gone.uuid(), Words.count(gone.blocks().size(), "block"));
       List<Leftovers.Left> removed = judge(leftovers, gone.blocks(), known, true);
       if (isDeleting && (!removed.isEmpty() || gone.blocks().isEmpty())) {
         leftovers.remove(gone, removed);
       }
     }
     for (Map.Entry<String, Collection<Leftovers.Left>> strays : leftovers.strays().entrySet()) {
-      out.printf("DataNode %s has %d blocks that are not in its list%n", strays.getKey(), strays.getValue().size());
+      out.printf("DataNode %s has %s not in its list%n", strays.getKey(),
+          Words.count(strays.getValue().size(), "block"));
       List<Leftovers.Left> removed = judge(leftovers, strays.getValue(), known, false);
       if (isDeleting) {
         leftovers.removeFiles(removed);
@@ -65,10 +66,13 @@ final class SharedGc {
     if (isDeleting) {
       leftovers.finish();
     }
-    out.printf("%s: %d blocks, %d bytes, that nobody needs%s%n", path.resolve(pool),
-        removable, removableBytes, isDeleting ? " were removed" : removable > 0 ? "; --delete removes them" : "");
+    out.printf("%s: %s, %s, that nobody needs%s%n", path.resolve(pool), Words.count(removable, "block"),
+        Words.count(removableBytes, "byte"),
+        isDeleting ? removable == 1 ? " was removed" : " were removed"
+            : removable == 0 ? "" : "; --delete removes " + (removable == 1 ? "it" : "them"));
     if (needed > 0) {
-      out.printf("%d blocks are kept: they are the only copies there%n", needed);
+      out.printf("%s kept: %s there%n", Words.count(needed, "block"),
+          needed == 1 ? "it is the only copy" : "they are the only copies");
     }
   }
 
@@ -120,7 +124,7 @@ final class SharedGc {
       } else {
         needed += verdict.equals("needed") ? 1 : 0;
       }
-      out.printf("  blk_%d  %d bytes  %s%n", left.id(), left.bytes(), verdict);
+      out.printf("  blk_%d  %s  %s%n", left.id(), Words.count(left.bytes(), "byte"), verdict);
     }
     return unneeded;
   }

@@ -1,10 +1,12 @@
 package io.howdah.storage.command;
 
 import io.howdah.storage.BlockIds;
+import io.howdah.storage.StorageMode;
 import io.howdah.storage.shared.SharedBlock;
 import io.howdah.storage.shared.SharedFolder;
 import io.howdah.storage.shared.SharedListReader;
 import io.howdah.storage.shared.SharedSettings;
+import io.howdah.upgrade.Options;
 import java.io.Closeable;
 import java.io.IOException;
 import java.io.InputStream;
@@ -51,7 +53,7 @@ final class SharedImport {
   SharedImport(Configuration conf, PrintStream out) throws IOException {
     this.conf = conf;
     this.out = out;
-    settings = SharedSettings.of(conf);
+    settings = settings(conf);
     for (StorageLocation location : DataNode.getStorageLocations(conf)) {
       Path folder = location.getFile().toPath();
       if (Files.isDirectory(folder.resolve("current"))) {
@@ -61,6 +63,21 @@ final class SharedImport {
         }
       }
     }
+  }
+
+  /**
+   * The settings of the shared path, whatever the mode: files may be there after the mode was left.
+   *
+   * @throws IOException if there is none
+   */
+  static SharedSettings settings(Configuration conf) throws IOException {
+    String mode = Options.STORAGE_MODE.key();
+    String name = conf.getTrimmed(mode, "");
+    if (conf.getTrimmed(Options.SHARED_PATH.key(), "").isEmpty() && !StorageMode.isShared(conf)) {
+      throw new IOException("the cluster is not in the storage mode HHH-L ("
+          + (name.isEmpty() ? mode + " is not set" : mode + "=" + name) + "), and has no shared path");
+    }
+    return SharedSettings.of(conf);
   }
 
   /**
@@ -154,8 +171,8 @@ final class SharedImport {
         }
       }
     }
-    out.printf("%s: %d blocks copied to this DataNode's folders, %d were there, %d could not be copied%n", pool, copied,
-        list.blocks().size() - copied - failed, failed);
+    out.printf("%s: %s copied to this DataNode's folders, %d already there, %d could not be copied%n", pool,
+        Words.count(copied, "block"), list.blocks().size() - copied - failed, failed);
     return failed;
   }
 

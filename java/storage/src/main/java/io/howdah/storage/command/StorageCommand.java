@@ -3,7 +3,6 @@ package io.howdah.storage.command;
 import com.google.gson.GsonBuilder;
 import com.google.gson.JsonArray;
 import com.google.gson.JsonObject;
-import io.howdah.storage.shared.SharedSettings;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.EnumMap;
@@ -64,7 +63,7 @@ public final class StorageCommand implements Callable<Integer> {
     @Override
     public Integer call() throws IOException {
       if (unpersisted) {
-        Unpersisted.of(Hdfs.of(null).getDataNodeStats(DatanodeReportType.LIVE)).forEach(System.out::println);
+        Unpersisted.print(Hdfs.of(null).getDataNodeStats(DatanodeReportType.LIVE), json);
         return 0;
       }
       JsonArray nodes = new JsonArray();
@@ -101,7 +100,7 @@ public final class StorageCommand implements Callable<Integer> {
         throw new IOException("--age " + age + ": at least 1 hour");
       }
       DistributedFileSystem fs = Hdfs.of(null);
-      Path path = SharedSettings.of(fs.getConf()).path();
+      Path path = SharedImport.settings(fs.getConf()).path();
       new SharedGc(fs, path, TimeUnit.HOURS.toMillis(age), System.out).run(delete);
       return 0;
     }
@@ -145,12 +144,13 @@ public final class StorageCommand implements Callable<Integer> {
         }
       }
     } catch (IOException e) {
-      node.addProperty("error", "its web server does not answer: " + e.getMessage());
+      node.addProperty("error", "its web server does not answer: " + Words.reason(e));
     }
     return node;
   }
 
-  private static void print(JsonObject node) {
+  /** Prints what is known of a DataNode. */
+  static void print(JsonObject node) {
     System.out.println(node.get("datanode").getAsString() + "  " + (node.has("mode") ? node.get("mode").getAsString()
         : node.has("error") ? "(" + node.get("error").getAsString() + ")" : "no storage mode"));
     node.getAsJsonObject("tiers").entrySet().forEach(entry -> {
@@ -159,21 +159,26 @@ public final class StorageCommand implements Callable<Integer> {
           size(tier, "remaining"));
     });
     if (node.has("mode")) {
-      System.out.printf("  in RAM    %s of %s filled, down to %s; %s copies (%s); served %s of %s reads%n",
-          size(node, "ramFilled"), size(node, "ramCapacity"), size(node, "ramLowMark"), node.get("copiesInRam"),
-          size(node, "copiesInRamBytes"), node.get("readsFromRam"), node.get("reads"));
-      System.out.printf("  moved     %s replicas (%s), %s in flight, %s failures%n", node.get("moves"),
-          size(node, "movedBytes"), node.get("movesInFlight"), node.get("failures"));
+      System.out.printf("  in RAM    %s of %s filled, down to %s; %s (%s); served %s of %s%n",
+          size(node, "ramFilled"), size(node, "ramCapacity"), size(node, "ramLowMark"),
+          node.get("copiesInRam").getAsLong() == 1 ? "1 copy" : node.get("copiesInRam") + " copies",
+          size(node, "copiesInRamBytes"), node.get("readsFromRam"), count(node, "reads", "read"));
+      System.out.printf("  moved     %s (%s), %s in flight, %s%n", count(node, "moves", "replica"),
+          size(node, "movedBytes"), node.get("movesInFlight"), count(node, "failures", "failure"));
       if (node.get("mode").getAsString().equals("HHH-M")) {
-        System.out.printf("  persisted %s replicas (%s); %s (%s) not yet%n", node.get("persisted"),
+        System.out.printf("  persisted %s (%s); %s (%s) not yet%n", count(node, "persisted", "replica"),
             size(node, "persistedBytes"), node.get("unpersisted"), size(node, "unpersistedBytes"));
       } else if (node.get("mode").getAsString().equals("HHH-L")) {
-        System.out.printf("  shared    %s blocks (%s), %s of them there only; %s (%s) not yet; serves %s of %s others; "
-            + "the path answered %d s ago%n", node.get("shared"), size(node, "sharedBytes"), node.get("sharedOnly"),
-            node.get("unshared"), size(node, "unsharedBytes"), node.get("kept"), node.get("keptOwners"),
-            node.get("sharedPathSilence").getAsLong() / 1000);
+        System.out.printf("  shared    %s (%s), %s of them there only; %s (%s) not yet; serves %s of %s; "
+            + "the path answered %d s ago%n", count(node, "shared", "block"), size(node, "sharedBytes"),
+            node.get("sharedOnly"), node.get("unshared"), size(node, "unsharedBytes"), count(node, "kept", "block"),
+            count(node, "keptOwners", "other DataNode"), node.get("sharedPathSilence").getAsLong() / 1000);
       }
     }
+  }
+
+  private static String count(JsonObject of, String name, String noun) {
+    return Words.count(of.get(name).getAsLong(), noun);
   }
 
   private static String size(JsonObject of, String name) {

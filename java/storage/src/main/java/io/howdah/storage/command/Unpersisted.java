@@ -1,5 +1,7 @@
 package io.howdah.storage.command;
 
+import com.google.gson.GsonBuilder;
+import com.google.gson.JsonObject;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -13,6 +15,30 @@ final class Unpersisted {
   private static final int BATCH = 100;
 
   private Unpersisted() {
+  }
+
+  /** Prints their names: a line each, or a list in JSON. Says on the error stream why there are none. */
+  static void print(DatanodeInfo[] nodes, boolean isJson) throws IOException {
+    Set<String> blocks = of(nodes);
+    if (isJson) {
+      System.out.println(new GsonBuilder().setPrettyPrinting().create().toJson(blocks));
+    } else {
+      blocks.forEach(System.out::println);
+    }
+    if (blocks.isEmpty()) {
+      System.err.println("howdah: " + (isInMode(nodes) ? "nothing is unpersisted"
+          : "no live DataNode is in the storage mode HHH-M: blocks are unpersisted in that mode only"));
+    }
+  }
+
+  private static boolean isInMode(DatanodeInfo[] nodes) throws IOException {
+    for (DatanodeInfo node : nodes) {
+      JsonObject status = DataNodeJmx.status(node);
+      if (status != null && status.get("Mode").getAsString().equals("HHH-M")) {
+        return true;
+      }
+    }
+    return false;
   }
 
   /**

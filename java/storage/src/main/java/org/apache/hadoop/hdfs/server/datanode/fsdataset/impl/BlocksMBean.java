@@ -14,6 +14,7 @@ import javax.management.MBeanInfo;
 import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.server.common.HdfsServerConstants.ReplicaState;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
+import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage.State;
 
 /**
  * The replicas of a DataNode in JMX: attribute {@code blk_N} is what is known of that block's, so {@code
@@ -34,7 +35,8 @@ final class BlocksMBean implements DynamicMBean {
 
   /**
    * For each block pool that has the block: a line with state, type of storage and whether there is a copy in RAM, a
-   * shadow or a copy on the shared path, then its events.
+   * shadow or a copy on the shared path; one with the DataNode whose copy it serves, if that is another one; then its
+   * events.
    *
    * @return the lines; empty if there is no such replica
    */
@@ -56,12 +58,22 @@ final class BlocksMBean implements DynamicMBean {
             + (dataset.copies().has(block) ? "copy-in-ram"
                 : dataset.shadows().folder(pool, replica) != null ? "shadow"
                 : dataset.shared() != null && dataset.shared().has(pool, id) ? "shared" : "-"));
+        String owner = owner(pool, replica);
+        if (owner != null) {
+          lines.add("serves\t" + owner);
+        }
         for (BlockEvent event : dataset.journal().of(block)) {
           lines.add(event.toString());
         }
       }
     }
     return lines.toArray(new String[0]);
+  }
+
+  /** The uuid of the DataNode whose copy on the shared path a replica is; null if it is this DataNode's own. */
+  private String owner(String pool, ReplicaInfo replica) {
+    boolean isKept = ((TierVolume) replica.getVolume()).toDatanodeStorage().getState() == State.READ_ONLY_SHARED;
+    return isKept ? dataset.keepers().owner(pool, replica.getBlockId()) : null;
   }
 
   private static long id(String name) throws AttributeNotFoundException {

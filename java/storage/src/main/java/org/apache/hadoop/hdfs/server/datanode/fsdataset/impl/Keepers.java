@@ -235,6 +235,13 @@ final class Keepers {
     }
   }
 
+  /** The uuid of the DataNode whose copy of a block this one may serve; null if there is none. */
+  String owner(String pool, long id) {
+    Pool there = pools.get(pool);
+    Kept kept = there == null ? null : there.kept.get(id);
+    return kept == null ? null : kept.owner;
+  }
+
   /** How many DataNodes this one serves blocks for. */
   int owners() {
     return owners;

@@ -111,9 +111,9 @@ class SharedGcTest extends SharedHdfs {
     java.nio.file.Path stray = Files.copy(data, data.resolveSibling("blk_77"));
     java.nio.file.Path meta = Files.write(data.resolveSibling("blk_77_1001.meta"), new byte[7]);
     assertThat(gc(true, DAY)).containsPattern("blk_77 .*young").contains("0 blocks, 0 bytes, that nobody needs");
-    assertThat(gc(false, 0)).contains("1 blocks that are not in its list").containsPattern("blk_77 .*unknown");
+    assertThat(gc(false, 0)).contains("1 block not in its list").containsPattern("blk_77 .*unknown");
     assertThat(stray).exists();
-    assertThat(gc(true, 0)).contains("1 blocks").contains("were removed");
+    assertThat(gc(true, 0)).contains("1 block,").contains("was removed");
     assertThat(stray).doesNotExist();
     assertThat(meta).doesNotExist();
     assertThat(gc(true, 0)).doesNotContain("blk_");

@@ -38,7 +38,7 @@ class SharedImportTest extends SharedHdfs {
     assertThat(StorageRuns.importing(conf)).contains("not copied: " + name).contains("is not whole")
         .contains("0 blocks copied").contains("1 could not be copied");
     Files.move(aside, copy);
-    assertThat(StorageRuns.importing(conf)).contains("1 blocks copied").contains("0 could not be copied");
+    assertThat(StorageRuns.importing(conf)).contains("1 block copied").contains("0 could not be copied");
     assertThat(StorageRuns.importing(conf)).contains("0 blocks copied").contains("0 could not be copied");
     FileUtil.fullyDelete(pool.resolve(owner.datanode.getDatanodeUuid()).toFile());
     comeBack(stopped);
