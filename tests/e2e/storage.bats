@@ -75,6 +75,22 @@ moved() {
     there hdfs dfs -cat /file /large | cmp - <(cat "$BATS_FILE_TMPDIR/file" "$BATS_FILE_TMPDIR/large")
 }
 
+# told BLOCK: what happened to each replica of a block, by DataNode.
+told() { there howdah blocks --json "$1" | field '{r["datanode"]: [" ".join(e.values()) for e in r["events"]] for r in s[0]["replicas"]}'; }
+
+@test "what happened to a replica is told after a restart, too" {
+    local block before
+    there howdah blocks --json /large >"$BATS_TEST_TMPDIR/json"
+    block=$(field '[b["block"] for b in s for r in b["replicas"] if r["events"][-1]["event"] == "moved"][0]' <"$BATS_TEST_TMPDIR/json")
+    before=$(told "$block")
+    [[ $before == *"created RAM_DISK RAM_DISK asked"*"moved RAM_DISK "* ]]
+    # Ended by a signal, as an administrator ends it.
+    cluster stop --dir "$DIR"
+    cluster start --dir "$DIR"
+    wait_until 120 healthy
+    [ "$(told "$block")" = "$before" ] || { printf '%s\n' "$before" && told "$block" && return 1; }
+}
+
 healthy() { there hdfs fsck / | grep -q 'Status: HEALTHY'; }
 
 @test "a power failure, DataNodes killed and RAM empty, loses nothing" {
@@ -97,4 +113,25 @@ healthy() { there hdfs fsck / | grep -q 'Status: HEALTHY'; }
 @test "a path that is not there is one line" {
     run -1 there howdah blocks /missing
     [ "${#lines[@]}" -eq 1 ]
+}
+
+@test "a NameNode that does not run is one line, of each command" {
+    printf '<configuration><property><name>fs.defaultFS</name><value>hdfs://localhost:1</value></property></configuration>' \
+        >"$BATS_TEST_TMPDIR/core-site.xml"
+    cp "$TREE/etc/hadoop/log4j.properties" "$BATS_TEST_TMPDIR"
+    local command
+    for command in 'blocks /file' 'storage status'; do
+        # shellcheck disable=SC2086 # words
+        HADOOP_CONF_DIR=$BATS_TEST_TMPDIR run -1 "$TREE/bin/howdah" $command
+        [ "$output" = 'howdah: error: the NameNode localhost:1 does not answer (Connection refused): is it running?' ]
+    done
+}
+
+@test "commands of other modes say which mode they are of" {
+    run --separate-stderr -0 there howdah storage status --unpersisted --json
+    [ "$output" = '[]' ]
+    # shellcheck disable=SC2154 # run sets it
+    [[ $stderr == *'no live DataNode is in the storage mode HHH-M'* ]]
+    run -1 there howdah storage gc
+    [[ $output == *'the cluster is not in the storage mode HHH-L (dfs.rdma.hhh.mode='* ]]
 }

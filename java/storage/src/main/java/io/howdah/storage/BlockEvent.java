@@ -33,6 +33,9 @@ public final class BlockEvent {
   private static final Kind[] KINDS = Kind.values();
   private static final StorageType[] TYPES = StorageType.values();
   private static final Reason[] REASONS = Reason.values();
+  /** In a packed event: the type is not known. */
+  private static final int NO_TYPE = 31;
+  private static final String UNKNOWN = "unknown";
 
   private final long time;
   private final Kind kind;
@@ -40,7 +43,7 @@ public final class BlockEvent {
   private final StorageType to;
   private final Reason reason;
 
-  /** An event at a time in milliseconds since 1970. */
+  /** An event at a time in milliseconds since 1970. Where it was before may not be known: from is null then. */
   public BlockEvent(long time, Kind kind, StorageType from, StorageType to, Reason reason) {
     this.time = time;
     this.kind = kind;
@@ -54,26 +57,33 @@ public final class BlockEvent {
     return time;
   }
 
-  /** The type of storage that the replica, or its copy, is on since. */
-  public StorageType to() {
-    return to;
+  Kind kind() {
+    return kind;
+  }
+
+  /** The type of storage that the replica, not its copy, is on after the event. */
+  StorageType tier() {
+    return kind == Kind.COPIED || kind == Kind.PERSISTED ? from : to;
   }
 
   /** The event in a long: 44 bits of time, then kind, types and reason of 5 bits each. */
   long packed() {
-    return time << 20 | (long) kind.ordinal() << 15 | from.ordinal() << 10 | to.ordinal() << 5 | reason.ordinal();
+    int before = from == null ? NO_TYPE : from.ordinal();
+    return time << 20 | (long) kind.ordinal() << 15 | before << 10 | to.ordinal() << 5 | reason.ordinal();
   }
 
   /** The event that a long holds. */
   static BlockEvent unpacked(long packed) {
-    return new BlockEvent(packed >>> 20, KINDS[(int) (packed >> 15 & 31)], TYPES[(int) (packed >> 10 & 31)],
+    int from = (int) (packed >> 10 & 31);
+    return new BlockEvent(packed >>> 20, KINDS[(int) (packed >> 15 & 31)], from == NO_TYPE ? null : TYPES[from],
         TYPES[(int) (packed >> 5 & 31)], REASONS[(int) (packed & 31)]);
   }
 
   /** Time, kind, tiers and reason, with tabs between. */
   @Override
   public String toString() {
-    return Instant.ofEpochMilli(time) + "\t" + kind + "\t" + from + "\t" + to + "\t" + reason;
+    Object before = from == null ? UNKNOWN : from;
+    return Instant.ofEpochMilli(time) + "\t" + kind + "\t" + before + "\t" + to + "\t" + reason;
   }
 
   /**
@@ -87,8 +97,9 @@ public final class BlockEvent {
       throw new IllegalArgumentException(text);
     }
     try {
+      StorageType before = words[2].equals(UNKNOWN) ? null : StorageType.valueOf(words[2]);
       return new BlockEvent(Instant.parse(words[0]).toEpochMilli(), Kind.valueOf(constant(words[1])),
-          StorageType.valueOf(words[2]), StorageType.valueOf(words[3]), Reason.valueOf(constant(words[4])));
+          before, StorageType.valueOf(words[3]), Reason.valueOf(constant(words[4])));
     } catch (java.time.DateTimeException e) {
       throw new IllegalArgumentException(text, e);
     }

@@ -29,7 +29,9 @@ public enum Reason {
   /** The replica in RAM was gone without being deleted: its copy took its place. */
   LOST,
   /** Its checksums were wrong. */
-  DAMAGED;
+  DAMAGED,
+  /** The DataNode ended, and what is in RAM beside replicas does not outlive it. */
+  RESTART;
 
   @Override
   public String toString() {

@@ -139,11 +139,10 @@ final class SharedDataset extends TierDataset {
   /** Notes that only the copy of a block is left, unless that is why its local files are gone. */
   private void noteLoss(String pool, long id) {
     ExtendedBlockId key = new ExtendedBlockId(id, pool);
-    List<BlockEvent> events = journal().of(key);
+    StorageType before = journal().tier(key); // not known if the journal went with the folder
     FinalizedReplica replica = remote(pool, id);
-    if (replica != null
-        && (events.isEmpty() || events.get(events.size() - 1).to() != own.getStorageType())) {
-      note(key, replica, BlockEvent.Kind.MOVED, StorageType.DEFAULT, own.getStorageType(), Reason.LOST);
+    if (replica != null && before != own.getStorageType()) {
+      note(key, replica, BlockEvent.Kind.MOVED, before, own.getStorageType(), Reason.LOST);
     }
   }
 

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.DFSConfigKeys;
@@ -75,6 +74,7 @@ class TierDataset extends FsDatasetImpl {
     creations = new Creations(this);
     shadows = new Shadows(this, settings.mode().isAllInRam(), settings.moverInterval(), conf);
     status = new TierStatus(this, settings, datanode.getDatanodeUuid());
+    journal.flushAtExit();
     mover.start();
     shadows.start();
   }
@@ -193,15 +193,24 @@ class TierDataset extends FsDatasetImpl {
     }
   }
 
-  /** The folder whose journal has what happens to a replica: one that this DataNode has; null if there is none. */
+  /**
+   * The folder whose journal has what happens to a replica: its own, else one on SSD or disk, if there is one; null if
+   * this DataNode has no folder.
+   */
   private File journalOf(ExtendedBlockId block, TierVolume storage) {
     if (storage.ownsFiles()) {
       return new File(storage.getBasePath());
     }
-    List<File> folders = volumes(null).stream().map(volume -> new File(volume.getBasePath()))
-        .collect(Collectors.toList());
     File last = journal.folderOf(block);
-    return folders.contains(last) ? last : folders.isEmpty() ? null : folders.get(0);
+    File other = null;
+    for (TierVolume volume : volumes(null)) {
+      File folder = new File(volume.getBasePath());
+      if (folder.equals(last) && !volume.isRam()) {
+        return folder;
+      }
+      other = other == null || !volume.isRam() ? folder : other;
+    }
+    return other;
   }
 
   /** Whether what the journal of a folder has of a block is about the replica that there is. */
@@ -629,6 +638,7 @@ class TierDataset extends FsDatasetImpl {
       journal.load(new File(volume.getBasePath()), pool,
           block -> isStoryOf(volume, volumeMap.get(pool, block.getBlockId()), block));
     }
+    journal.endCopies(pool, Time.now());
     open.add(pool);
   }
 
@@ -670,7 +680,7 @@ class TierDataset extends FsDatasetImpl {
     shadows.stop();
     places.stop();
     copies.in(null).forEach(copies::drop);
-    journal.flush();
+    journal.close();
     status.close();
     super.shutdown();
   }

@@ -21,6 +21,7 @@ import org.apache.hadoop.fs.FSDataOutputStream;
 import org.apache.hadoop.fs.FileUtil;
 import org.apache.hadoop.hdfs.DFSOutputStream;
 import org.apache.hadoop.hdfs.DFSTestUtil;
+import org.apache.hadoop.hdfs.ExtendedBlockId;
 import org.apache.hadoop.hdfs.MiniDFSCluster.DataNodeProperties;
 import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.DatanodeID;
@@ -45,6 +46,12 @@ class SharedHdfsTest extends SharedHdfs {
     assertThat(hdfs.fs.getContentSummary(path).getSpaceConsumed()).as("copies are free").isEqualTo(MB + 1000);
     int owner = owner(path);
     DatanodeID id = hdfs.cluster.getDataNodes().get(owner).getDatanodeId();
+    String name = hdfs.replica(hdfs.dataset(owner), path).getBlockName();
+    for (int i = 0; i < hdfs.datasets().size(); i++) {
+      List<String> told = Arrays.asList((String[]) new BlocksMBean(hdfs.dataset(i)).getAttribute(name));
+      assertThat(told.contains("serves\t" + id.getDatanodeUuid())).as("%s", told)
+          .isEqualTo(i != owner && !told.isEmpty());
+    }
     DataNodeProperties stopped = end(owner);
     hdfs.assertHolds(path, MB + 1000); // the NameNode does not know yet
     hdfs.cluster.setDataNodeDead(id);
@@ -86,6 +93,10 @@ class SharedHdfsTest extends SharedHdfs {
     comeBackWithLess(stopped);
     awaitReplicas(path, 1, 2);
     assertThat(types(path)).contains(ARCHIVE);
+    TierDataset left = ownerWithoutFiles(path);
+    ExtendedBlockId key = new ExtendedBlockId(hdfs.replica(left, path).getBlockId(), hdfs.pool());
+    assertThat(left.journal().of(key)).as("its journal was in the folder").hasSize(1).first().asString()
+        .endsWith("\tmoved\tunknown\tARCHIVE\tlost");
     hdfs.assertHolds(path, MB / 2);
     byte[] more = TierCluster.bytes(1000, 1);
     try (FSDataOutputStream out = hdfs.fs.append(path)) {
