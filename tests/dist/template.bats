@@ -104,6 +104,8 @@ setup() { OUT=$BATS_TEST_TMPDIR/conf; }
 @test "mistakes are named and leave nothing" {
     fails_with 'asks for namenode' "$TREE/bin/howdah" template write "$OUT" cluster
     fails_with "no template 'none'" "$TREE/bin/howdah" template write "$OUT" none
+    fails_with 'the nearest name is folders' "$TREE/bin/howdah" template write "$OUT" hhh --set folder=/disk
+    fails_with 'folders in RAM alone' "$TREE/bin/howdah" template write "$OUT" hhh --set 'folders=[RAM_DISK]/dev/shm/h'
     fails_with '-D dfs.replication is not NAME=VALUE' "$TREE/bin/howdah" template write "$OUT" plain -D dfs.replication
     fails_with '--nonsense' "$TREE/bin/howdah" template write "$OUT" plain --nonsense
     mkdir "$BATS_TEST_TMPDIR/bad"

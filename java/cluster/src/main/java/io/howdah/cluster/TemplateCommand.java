@@ -13,6 +13,7 @@ import java.util.EnumSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
@@ -145,8 +146,13 @@ public final class TemplateCommand implements Callable<Integer> {
         throw new ClusterException("the configuration " + from + " does not exist", "check --base");
       }
       SiteFiles sites = SiteFiles.read(from);
+      Templates templates = Templates.of(tree);
+      Map<String, Path> folders = new LinkedHashMap<>();
+      names.forEach(name -> folders.put(name, templates.folder(name)));
+      TemplateValues.check(values,
+          templates.asked(folders.values().stream().filter(Objects::nonNull).collect(Collectors.toList())));
       for (String name : names) {
-        sites.lay(Templates.of(tree).fill(name, values));
+        sites.lay(templates.fill(name, folders.get(name), values));
       }
       int count = workers == null ? REPLICATION : workers.split(",").length;
       if (count < REPLICATION && !sites.file("hdfs-site.xml").properties().containsKey("dfs.replication")) {

@@ -4,11 +4,14 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.Collection;
 import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
+import java.util.TreeSet;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -85,15 +88,30 @@ final class Templates {
     return SiteFiles.require("the template", home.resolve(name));
   }
 
+  /** What templates of ours and a folder ask for: the names of their blanks (@NAME@) in lower case. */
+  Set<String> asked(Collection<Path> folders) {
+    Set<String> asked = new TreeSet<>();
+    Stream<Path> ours = Files.isDirectory(home) ? names().stream().map(home::resolve) : Stream.empty();
+    Stream.concat(ours, folders.stream()).forEach(folder -> SiteFiles.read(folder).present().values()
+        .forEach(site -> site.mapValues(text -> {
+          for (Matcher blank = BLANK.matcher(text); blank.find();) {
+            asked.add(blank.group(1).toLowerCase(Locale.ROOT));
+          }
+          return text;
+        })));
+    return asked;
+  }
+
   /**
    * The files of a template or folder, with the values for its blanks (@NAME@) filled in.
    *
+   * @param argument that names it, for messages
+   * @param folder that it is; null if nothing is to be laid over the default configuration
    * @param values by name in lower case
    * @throws ClusterException if there is a blank without a value
    */
-  SiteFiles fill(String argument, Map<String, String> values) {
+  SiteFiles fill(String argument, Path folder, Map<String, String> values) {
     SiteFiles filled = new SiteFiles();
-    Path folder = folder(argument);
     if (folder != null) {
       SiteFiles.require("the template", folder).present()
           .forEach((name, site) -> filled.file(name).lay(site.mapValues(text -> fillIn(argument, text, values))));
