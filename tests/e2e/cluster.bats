@@ -8,7 +8,7 @@ load lib
 
 setup_file() {
     set_up_tree
-    export DIR=$BATS_FILE_TMPDIR/c
+    export DIR=$BATS_FILE_TMPDIR/c RAM=/dev/shm/howdah-cluster-test-$$
 }
 
 setup() {
@@ -19,6 +19,7 @@ teardown_file() {
     set_up_tree
     # Stopping what is stopped is no failure; there is nothing to stop if the first start failed.
     if [ -d "$DIR" ]; then cluster stop --dir "$DIR"; fi
+    rm -rf "${RAM:?}"
 }
 
 start_shared() { cluster start --dir "$DIR" --datanodes 2 --no-yarn; }
@@ -69,6 +70,10 @@ start_shared() { cluster start --dir "$DIR" --datanodes 2 --no-yarn; }
     [ "$status" -eq 0 ]
     [[ $output == *"running already"* ]]
     [ "$(pid_of "$DIR" namenode)" = "$before" ]
+    run cluster start --dir "$DIR" --mode hhh -D dfs.blocksize=1m
+    [ "$status" -eq 1 ]
+    [[ $output == *"cluster is running"*"--mode hhh (now none)"* ]]
+    [[ $output == *"-D dfs.blocksize 1m (now not set)"* ]]
 }
 
 @test "a DataNode that is killed shows in status, and start brings it back" {
@@ -149,6 +154,17 @@ s.bind(('127.0.0.1', $port)); s.listen(1); print('up', flush=True); time.sleep(1
     [[ $output == *"died while starting"* ]]
     [[ $output == *many* ]]
     [ -z "$(processes_of "$DIR")" ]
+    run ! grep max.transfer.threads "$DIR/cluster.properties"
+}
+
+@test "a stopped cluster takes the mode HHH-L and leaves it, with its data" {
+    mkdir "$BATS_FILE_TMPDIR/shared"
+    cluster start --dir "$DIR" --mode Lustre --shared "$BATS_FILE_TMPDIR/shared" --ram "$RAM" -D dfs.blocksize=1m
+    [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
+    cluster stop --dir "$DIR"
+    cluster start --dir "$DIR" --mode none
+    [ "$(with "$DIR" hdfs dfs -cat kept)" = 'kept over a restart' ]
+    cluster stop --dir "$DIR"
 }
 
 @test "fewer DataNodes than hold data are refused" {
@@ -281,5 +297,7 @@ OWN_CLUSTER='trap "\"$HOWDAH\" cluster stop --dir \"$OWN\"" EXIT
     cluster start --fresh --dir "$DIR" --datanodes 1 --no-yarn
     run with "$DIR" hdfs dfs -test -e kept
     [ "$status" -ne 0 ]
+    [ -z "$(ls "$BATS_FILE_TMPDIR/shared")" ]
+    [ ! -e "$RAM" ]
     cluster stop --dir "$DIR"
 }

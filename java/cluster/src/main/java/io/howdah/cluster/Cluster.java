@@ -31,9 +31,13 @@ public final class Cluster {
     return dir.conf();
   }
 
-  /** What an earlier start recorded, or the defaults. */
+  /** What the last start that succeeded recorded, or the defaults. */
   public ClusterSpec recordedSpec() {
-    return dir.exists() ? ClusterSpec.load(dir.readRecord()) : new ClusterSpec();
+    if (!dir.exists()) {
+      return new ClusterSpec();
+    }
+    ClusterSpec recorded = ClusterSpec.load(dir.readRecord());
+    return dir.hasData() ? recorded : recorded.withoutData();
   }
 
   /** The recorded settings. */
@@ -74,40 +78,48 @@ public final class Cluster {
    * @param asked ports, by kind
    * @param timeoutS seconds until a daemon that is not ready counts as failed
    * @return how many daemons were started
-   * @throws ClusterException with the cause; then nothing that this call started runs any more
+   * @throws ClusterException with the cause; then nothing that this call started runs any more, and the record is as
+   *     it was before
    */
   @SuppressWarnings("try") // the lock is held, not used
   public int start(Tree tree, ClusterSpec spec, Map<PortKind, Integer> asked, Progress progress, long timeoutS) {
     checkJava(spec);
     dir.refuseForeign();
-    Properties record = dir.readRecord();
-    checkShrink(record, spec);
+    checkShrink(spec);
     dir.create();
     try (FileChannel lock = dir.lock()) {
-      checkRoom();
-      Map<DaemonId, PidRecord> running = running();
-      Ports ports = new Ports(ClusterDir.ports(record));
-      ports.assign(spec.daemons(), asked);
-      String id = ClusterDir.id(record);
-      List<DaemonId> missing =
-          spec.daemons().stream().filter(d -> !running.containsKey(d)).collect(Collectors.toList());
-      if (missing.isEmpty()) {
-        return 0;
+      try {
+        return startLocked(tree, spec, asked, progress, timeoutS);
+      } finally {
+        dir.discardUnused();
       }
-      for (DaemonId daemon : missing) {
-        ports.checkFree(daemon);
-      }
-      dir.writeRecord(spec, ports, id);
-      Aliases aliases = new Aliases(tree, dir);
-      SiteDefaults defaults =
-          new SiteDefaults(spec, ports, new StorageFolders(spec, id), aliases.tree(), aliases.root());
-      new SiteWriter(tree, spec, defaults).write(dir.conf());
-      new Starter(tree, dir, spec, ports, id, progress, timeoutS).start(missing);
-      return missing.size();
     } catch (IOException e) {
       throw new ClusterException("the cluster's folder " + dir.root() + " can't be written: " + e.getMessage(),
           "make room there, or choose another folder with --dir");
     }
+  }
+
+  private int startLocked(Tree tree, ClusterSpec spec, Map<PortKind, Integer> asked, Progress progress,
+      long timeoutS) {
+    Properties record = dir.readRecord();
+    checkRoom();
+    Map<DaemonId, PidRecord> running = running();
+    Ports ports = new Ports(ClusterDir.ports(record));
+    ports.assign(spec.daemons(), asked);
+    RunningSettings.check(record, spec, ports, running.keySet());
+    List<DaemonId> missing =
+        spec.daemons().stream().filter(d -> !running.containsKey(d)).collect(Collectors.toList());
+    if (missing.isEmpty()) {
+      return 0;
+    }
+    for (DaemonId daemon : missing) {
+      ports.checkFree(daemon);
+    }
+    Attempt attempt = new Attempt(dir, record, spec, ports);
+    attempt.checkLeaving();
+    new Starter(tree, dir, spec, attempt, progress, timeoutS)
+        .start(missing, () -> writeConfiguration(tree, spec, ports, attempt.id()));
+    return missing.size();
   }
 
   private static void checkJava(ClusterSpec spec) {
@@ -122,10 +134,18 @@ public final class Cluster {
     }
   }
 
-  private static void checkShrink(Properties record, ClusterSpec spec) {
-    if (!record.isEmpty() && spec.datanodes() < ClusterSpec.load(record).datanodes()) {
-      throw new ClusterException("the cluster has " + ClusterSpec.load(record).datanodes() + " DataNodes with data; "
-          + "with " + spec.datanodes() + " some of it would be missing",
+  private void writeConfiguration(Tree tree, ClusterSpec spec, Ports ports, String id) throws IOException {
+    Aliases aliases = new Aliases(tree, dir);
+    SiteDefaults defaults =
+        new SiteDefaults(spec, ports, new StorageFolders(spec, id), aliases.tree(), aliases.root());
+    new SiteWriter(tree, spec, defaults).write(dir.conf());
+  }
+
+  private void checkShrink(ClusterSpec spec) {
+    int recorded = dir.hasData() ? recordedSpec().datanodes() : 0;
+    if (spec.datanodes() < recorded) {
+      throw new ClusterException("the cluster has " + recorded + " DataNodes with data; with " + spec.datanodes()
+          + " some of it would be missing",
           "start with as many or more, or begin anew with --fresh, which deletes the data");
     }
   }

@@ -74,6 +74,11 @@ final class ClusterDir {
     return data().resolve("formatted");
   }
 
+  /** Whether there is a file system, or what stands for it, that an earlier start made. */
+  boolean hasData() {
+    return exists() && Files.exists(formatted());
+  }
+
   /** Exists once the new file system has the folders that users expect. */
   Path furnished() {
     return data().resolve("furnished");
@@ -114,6 +119,16 @@ final class ClusterDir {
       Files.delete(probe);
     } catch (IOException e) {
       throw unwritable(e);
+    }
+  }
+
+  /** Removes what {@link #create} made, if there is no record: a folder that has that alone is refused as foreign. */
+  void discardUnused() throws IOException {
+    if (exists()) {
+      return;
+    }
+    for (String name : OURS) {
+      delete(root.resolve(name));
     }
   }
 

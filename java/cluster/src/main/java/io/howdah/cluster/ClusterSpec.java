@@ -1,23 +1,25 @@
 package io.howdah.cluster;
 
 import java.nio.file.Path;
+import java.nio.file.Paths;
 import java.util.ArrayList;
-import java.util.Arrays;
+import java.util.Collection;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
+import java.util.stream.Collectors;
 
 /**
  * What a cluster consists of: how many daemons of which kind, their memory, and what the user adds to the site files.
  * Recorded in the cluster's folder, so that the next start builds the same. Not thread-safe.
  */
 public final class ClusterSpec {
-  private static final String SITE = "site.";
-  private static final String SHARED_MODE = "hhh-l";
-  private static final String LUSTRE_LOCAL = "lustre-local";
-  private static final String LUSTRE_ONLY = "lustre-only";
-  private static final List<String> MODES = Arrays.asList("hhh", "hhh-m", SHARED_MODE, LUSTRE_LOCAL, LUSTRE_ONLY);
+  static final String SITE = "site.";
+  private static final Path DEFAULT_RAM = Paths.get("/dev/shm");
 
   private int datanodes = 3;
   private int nodemanagers = 2;
@@ -33,7 +35,10 @@ public final class ClusterSpec {
   private Path shared;
   private Path ram;
   private Path ssd;
-  private boolean recorded;
+  private boolean hasData;
+  private final Set<Path> left = new TreeSet<>();
+  private final Set<Path> made = new TreeSet<>();
+  private final Set<String> changed = new HashSet<>();
   private final Map<String, String> site = new TreeMap<>();
 
   /** DataNodes, at least 1; 3 by default. */
@@ -96,31 +101,37 @@ public final class ClusterSpec {
     return this;
   }
 
-  /** The storage mode of HDFS, or a mode without HDFS; none by default. */
+  /**
+   * The storage mode of HDFS, or a mode without HDFS, by any name that --mode takes; none by default. A recorded shared
+   * folder that the mode does not use is left. Folders in RAM and on SSD stay, since they may hold blocks.
+   */
   public ClusterSpec mode(String name) {
-    if (!MODES.contains(name)) {
-      throw new ClusterException("--mode " + name + ": there is no storage mode of that name in this release",
-          "use --mode " + String.join(" or ", MODES));
-    }
     boolean hadHdfs = hasHdfs();
-    mode = name;
-    if (recorded && hasHdfs() != hadHdfs) {
+    String asked = Modes.named(name);
+    if (hasData && Modes.hasHdfs(asked) != hadHdfs) {
       throw new ClusterException("the cluster was made " + (hadHdfs ? "with" : "without") + " HDFS, and --mode " + name
           + " is " + (hadHdfs ? "without" : "with") + " it",
           "choose another folder with --dir, or begin anew with --fresh, which deletes the data");
     }
+    if (shared != null && !Modes.needsShared(asked)) {
+      if (hasData) {
+        left.add(shared);
+      }
+      shared = null;
+    }
+    mode = asked;
     return this;
   }
 
   /** The folder on a tmpfs in which a cluster in a storage mode keeps replicas in RAM; /dev/shm by default. */
   public ClusterSpec ram(Path folder) {
-    ram = unchanged("--ram", ram, folder);
+    ram = asked("--ram", ram, folder);
     return this;
   }
 
   /** The folder on an SSD in which a cluster in a storage mode keeps replicas; none by default. */
   public ClusterSpec ssd(Path folder) {
-    ssd = unchanged("--ssd", ssd, folder);
+    ssd = asked("--ssd", ssd, folder);
     return this;
   }
 
@@ -129,17 +140,26 @@ public final class ClusterSpec {
    * keep between them.
    */
   public ClusterSpec shared(Path folder) {
-    shared = unchanged("--shared", shared, folder);
+    shared = asked("--shared", shared, folder);
+    left.remove(shared);
     return this;
   }
 
-  private static Path unchanged(String option, Path recorded, Path asked) {
+  private Path asked(String option, Path recorded, Path asked) {
     Path folder = asked.toAbsolutePath().normalize();
-    if (recorded != null && !recorded.equals(folder)) {
-      throw new ClusterException("the cluster has data in " + recorded + ", and " + option + " is " + folder,
-          "leave " + option + " out, or begin anew with --fresh, which deletes the data");
+    if (!folder.equals(recorded)) {
+      if (recorded != null && hasData) {
+        throw new ClusterException("the cluster has data in " + recorded + ", and " + option + " is " + folder,
+            "leave " + option + " out, or begin anew with --fresh, which deletes the data");
+      }
+      changed.add(option);
     }
     return folder;
+  }
+
+  /** Whether one of --ram, --ssd and --shared was set to another folder than the record has. */
+  boolean isChanged(String option) {
+    return changed.contains(option);
   }
 
   /** A property for the site files (or spark-defaults.conf, if its name begins with "spark."). */
@@ -208,8 +228,9 @@ public final class ClusterSpec {
     return mode;
   }
 
+  /** The folder in RAM; null if the cluster has none. A cluster that left its storage mode keeps it. */
   Path ram() {
-    return ram;
+    return ram == null && isTiered() ? DEFAULT_RAM : ram;
   }
 
   Path ssd() {
@@ -220,19 +241,61 @@ public final class ClusterSpec {
     return shared;
   }
 
+  /** Folders that were shared ones of an earlier mode, and still have files of the cluster. */
+  Set<Path> left() {
+    return left;
+  }
+
+  /** Folders that a start of the cluster made, for its own ones in them. */
+  Set<Path> made() {
+    return made;
+  }
+
+  /** Makes a folder that another spec of the cluster uses one that has files of this cluster, whatever the mode. */
+  void keep(ClusterSpec other, Path folder) {
+    if (folder.equals(other.shared)) {
+      left.add(folder);
+    } else if (folder.equals(other.ssd)) {
+      ssd = folder;
+    } else {
+      ram = folder;
+    }
+    for (Path each = folder; each != null; each = each.getParent()) {
+      if (other.made.contains(each)) {
+        made.add(each);
+      }
+    }
+  }
+
+  /** Whether the cluster has data, which binds it to the folders that it is in. */
+  boolean hasData() {
+    return hasData;
+  }
+
+  /** Says that the cluster has no data. */
+  ClusterSpec withoutData() {
+    hasData = false;
+    return this;
+  }
+
+  /** Whether DataNodes keep replicas on several kinds of storage. */
+  boolean isTiered() {
+    return mode != null && hasHdfs();
+  }
+
   /** Whether the mode has copies on a path that all DataNodes have. */
   boolean isShared() {
-    return SHARED_MODE.equals(mode);
+    return Modes.HHH_L.equals(mode);
   }
 
   /** Whether the file system is HDFS; else it is the nodes' own, with a folder that all of them have. */
   boolean hasHdfs() {
-    return mode == null || !mode.equals(LUSTRE_LOCAL) && !mode.equals(LUSTRE_ONLY);
+    return Modes.hasHdfs(mode);
   }
 
   /** Whether NodeManagers keep what jobs write meanwhile in the folder that all of them have. */
   boolean isWithoutLocalDisks() {
-    return LUSTRE_ONLY.equals(mode);
+    return Modes.LUSTRE_ONLY.equals(mode);
   }
 
   /** The default file system's URI. */
@@ -280,9 +343,11 @@ public final class ClusterSpec {
     to.setProperty("vcores", Integer.toString(vcores));
     save(to, "conf", conf);
     save(to, "mode", mode);
-    save(to, "ram", ram);
+    save(to, "ram", ram());
     save(to, "ssd", ssd);
     save(to, "shared", shared);
+    save(to, "left", join(left));
+    save(to, "made", join(made));
     site.forEach((name, value) -> to.setProperty(SITE + name, value));
   }
 
@@ -294,12 +359,26 @@ public final class ClusterSpec {
 
   private static Path path(Properties from, String name) {
     String path = from.getProperty(name);
-    return path == null ? null : java.nio.file.Paths.get(path);
+    return path == null ? null : Paths.get(path);
   }
 
+  /** Null if there is none. The names have no comma: {@link StorageFolders#check} refuses those. */
+  private static String join(Collection<Path> paths) {
+    return paths.isEmpty() ? null : paths.stream().map(Path::toString).collect(Collectors.joining(","));
+  }
+
+  private static void split(String paths, Collection<Path> to) {
+    if (paths != null) {
+      for (String path : paths.split(",")) {
+        to.add(Paths.get(path));
+      }
+    }
+  }
+
+  /** The settings of a record, of a cluster that has data. */
   static ClusterSpec load(Properties from) {
     ClusterSpec spec = new ClusterSpec();
-    spec.recorded = true;
+    spec.hasData = true;
     spec.datanodes = Integer.parseInt(from.getProperty("datanodes"));
     spec.nodemanagers = Integer.parseInt(from.getProperty("nodemanagers"));
     spec.yarn = Boolean.parseBoolean(from.getProperty("yarn"));
@@ -312,8 +391,11 @@ public final class ClusterSpec {
     spec.conf = path(from, "conf");
     spec.mode = from.getProperty("mode");
     spec.ram = path(from, "ram");
+    spec.ram = spec.ram();
     spec.ssd = path(from, "ssd");
     spec.shared = path(from, "shared");
+    split(from.getProperty("left"), spec.left);
+    split(from.getProperty("made"), spec.made);
     for (String name : from.stringPropertyNames()) {
       if (name.startsWith(SITE)) {
         spec.site.put(name.substring(SITE.length()), from.getProperty(name));

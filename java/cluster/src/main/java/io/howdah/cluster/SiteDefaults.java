@@ -82,7 +82,7 @@ final class SiteDefaults {
       p.put("dfs.namenode.secondary.http-address", address(PortKind.SECONDARYNAMENODE_HTTP));
       p.put("dfs.namenode.checkpoint.dir", uri("secondarynamenode"));
     }
-    if (spec.mode() != null) {
+    if (spec.isTiered()) {
       p.put("dfs.rdma.hhh.mode", spec.mode());
       // All DataNodes are on one tmpfs.
       p.put("dfs.rdma.memory.capacity", Long.toString(storage.capacity()));
@@ -94,7 +94,7 @@ final class SiteDefaults {
     if (id != null && id.kind() == DaemonKind.DATANODE) {
       p.put("dfs.datanode.hostname", HOST);
       String disk = uri(id.toString());
-      p.put("dfs.datanode.data.dir", spec.mode() == null ? disk : storage.value(id, disk));
+      p.put("dfs.datanode.data.dir", storage.value(id, disk));
       p.put("dfs.datanode.address", address(PortKind.DATANODE_DATA, id));
       p.put("dfs.datanode.ipc.address", address(PortKind.DATANODE_IPC, id));
       p.put("dfs.datanode.http.address", address(PortKind.DATANODE_HTTP, id));

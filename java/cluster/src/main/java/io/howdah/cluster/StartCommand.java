@@ -42,7 +42,8 @@ final class StartCommand implements Callable<Integer> {
       description = "a storage mode of HDFS: hhh, with one replica of a block in RAM, one on SSD, the rest on disk; "
           + "hhh-m, with all in RAM, persisted behind; or hhh-l, with one replica and a copy of it in --shared. Or "
           + "MapReduce without HDFS, on files in --shared: lustre-local, with intermediate data on local disks; or "
-          + "lustre-only, with that in --shared, too")
+          + "lustre-only, with that in --shared, too. none leaves a storage mode; for hhh-l, howdah storage import "
+          + "comes first. Default, In-Memory and Lustre are hhh, hhh-m and hhh-l")
   private String mode;
 
   @Option(names = "--ram", paramLabel = "DIR", description = "with --mode: a folder on a tmpfs (default: /dev/shm)")

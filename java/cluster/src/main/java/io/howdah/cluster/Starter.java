@@ -23,6 +23,7 @@ final class Starter {
   private final ClusterSpec spec;
   private final Ports ports;
   private final String clusterId;
+  private final Attempt attempt;
   private final Launcher launcher;
   private final Progress progress;
   private final long timeoutS;
@@ -31,22 +32,28 @@ final class Starter {
   private boolean cancelled;
   private Process foreground;
 
-  Starter(Tree tree, ClusterDir dir, ClusterSpec spec, Ports ports, String clusterId, Progress progress,
-      long timeoutS) {
+  Starter(Tree tree, ClusterDir dir, ClusterSpec spec, Attempt attempt, Progress progress, long timeoutS) {
     this.dir = dir;
     this.spec = spec;
-    this.ports = ports;
-    this.clusterId = clusterId;
+    this.attempt = attempt;
+    this.ports = attempt.ports();
+    this.clusterId = attempt.id();
     this.launcher = new Launcher(tree, dir, spec, clusterId);
     this.progress = progress;
     this.timeoutS = timeoutS;
   }
 
+  /** Writes the configuration. */
+  interface Configuration {
+    void write() throws IOException;
+  }
+
   /** Starts these daemons of the cluster; the others run already. */
-  void start(List<DaemonId> daemons) {
+  void start(List<DaemonId> daemons, Configuration configuration) {
     Thread hook = new Thread(this::interrupted, "stop-on-interrupt");
     Runtime.getRuntime().addShutdownHook(hook);
     try {
+      begin(configuration);
       format();
       // The history server sleeps ten seconds each time it looks for HDFS, even when it finds it: once is enough.
       List<DaemonId> early = new ArrayList<>(daemons);
@@ -70,6 +77,12 @@ final class Starter {
     } finally {
       removeHook(hook);
     }
+  }
+
+  private synchronized void begin(Configuration configuration) throws IOException {
+    checkNotCancelled();
+    attempt.begin();
+    configuration.write();
   }
 
   private static void removeHook(Thread hook) {
@@ -106,6 +119,12 @@ final class Starter {
     if (new LinkedHashSet<>(launched).containsAll(spec.daemons())) {
       Aliases.remove(dir);
     }
+    try {
+      attempt.takeBack().forEach(folder -> progress.say("%s has blocks, and stays", folder));
+    } catch (ClusterException e) {
+      // The failure of the start is what matters.
+      progress.say("%s", e.getMessage());
+    }
   }
 
   private synchronized void checkNotCancelled() {
@@ -128,8 +147,7 @@ final class Starter {
       return;
     }
     if (!spec.hasHdfs()) {
-      new StorageFolders(spec, clusterId).makeAnew();
-      Files.createFile(dir.formatted());
+      markFormatted();
       return;
     }
     progress.say("formatting a new file system");
@@ -139,7 +157,6 @@ final class Starter {
       checkNotCancelled();
       // Without the mark an earlier format was cut short, and no file system has ever been used.
       ClusterDir.delete(dir.data());
-      new StorageFolders(spec, clusterId).makeAnew();
       Files.createDirectories(dir.data());
       Files.deleteIfExists(log);
       foreground = launcher.run(log, "hdfs", "namenode", "-format", "-nonInteractive", "-force");
@@ -151,6 +168,11 @@ final class Starter {
       throw new ClusterException(failure("formatting the file system failed", log),
           "correct the cause and start again");
     }
+    markFormatted();
+  }
+
+  private synchronized void markFormatted() throws IOException {
+    checkNotCancelled();
     Files.createFile(dir.formatted());
   }
 

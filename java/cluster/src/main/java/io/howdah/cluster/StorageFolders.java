@@ -4,16 +4,21 @@ import java.io.IOException;
 import java.net.URI;
 import java.nio.file.FileStore;
 import java.nio.file.Files;
+import java.nio.file.LinkOption;
 import java.nio.file.Path;
-import java.nio.file.Paths;
+import java.util.Arrays;
+import java.util.Collection;
+import java.util.LinkedHashSet;
 import java.util.Properties;
+import java.util.Set;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * What a cluster in a mode has beside its own folder: for blocks one in RAM and perhaps one on an SSD, and one that all
  * nodes have. In each the cluster has one of its own, so that no two clusters and DataNodes share one.
  */
 final class StorageFolders {
-  private static final Path RAM = Paths.get("/dev/shm");
   /** Share of a folder in RAM that blocks may fill, by default. */
   private static final double SHARE = 0.7;
   private static final String BLOCK_SIZE = "dfs.blocksize";
@@ -33,31 +38,16 @@ final class StorageFolders {
     return new StorageFolders(ClusterSpec.load(record), ClusterDir.id(record));
   }
 
-  /** The folder in RAM that a cluster uses, in which its own is. */
-  static Path ram(ClusterSpec spec) {
-    return spec.ram() == null ? RAM : spec.ram();
-  }
-
   /**
    * Checks that a mode's folders are fit for it.
    *
    * @throws ClusterException if they are not; nothing has been written
    */
   static void check(ClusterSpec spec) {
-    boolean needsShared = spec.isShared() || !spec.hasHdfs();
-    if (needsShared && spec.shared() == null) {
-      throw new ClusterException("--mode " + spec.mode() + " needs a folder for "
-          + (spec.hasHdfs() ? "the copies of blocks" : "what jobs read and write"), "add --shared DIR");
-    }
-    if (spec.shared() != null && !needsShared) {
-      throw new ClusterException("--shared is for the mode hhh-l, lustre-local or lustre-only", "add --mode hhh-l");
-    }
-    if (spec.shared() != null) {
-      checkWritable("--shared", spec.shared());
-    }
-    if (spec.mode() == null || !spec.hasHdfs()) {
-      if (spec.ram() != null || spec.ssd() != null) {
-        throw new ClusterException((spec.ram() != null ? "--ram" : "--ssd") + " is for a storage mode",
+    checkShared(spec);
+    if (!spec.isTiered()) {
+      if (spec.isChanged("--ram") || spec.isChanged("--ssd")) {
+        throw new ClusterException((spec.isChanged("--ram") ? "--ram" : "--ssd") + " is for a storage mode",
             "add --mode hhh");
       }
       if (!spec.hasHdfs() && !spec.yarn()) {
@@ -66,9 +56,34 @@ final class StorageFolders {
       }
       return;
     }
-    checkRam(spec, ram(spec));
+    checkRam(spec, spec.ram());
     if (spec.ssd() != null) {
       checkWritable("--ssd", spec.ssd());
+    }
+  }
+
+  private static void checkShared(ClusterSpec spec) {
+    boolean isNeeded = Modes.needsShared(spec.mode());
+    Path shared = spec.shared();
+    if (isNeeded && shared == null) {
+      throw new ClusterException("--mode " + spec.mode() + " needs a folder for "
+          + (spec.hasHdfs() ? "the copies of blocks" : "what jobs read and write"), "add --shared DIR");
+    }
+    if (shared != null && !isNeeded) {
+      throw new ClusterException("--shared is for the mode hhh-l, lustre-local or lustre-only", "add --mode hhh-l");
+    }
+    if (shared != null) {
+      checkWritable("--shared", shared);
+    }
+    // A start with the recorded folder leaves that to the DataNodes: the daemons that it needs may run already.
+    if (spec.isShared() && spec.isChanged("--shared")) {
+      long free = ClusterDir.freeBytes(existing(shared));
+      long block = blockSize(spec);
+      if (free < block) {
+        throw new ClusterException("--shared " + shared + " is too full: its file system has " + Sizes.format(free)
+            + " free, and the copy of a block may need " + Sizes.format(block),
+            "make room, name another folder, or set a smaller block size, such as -D " + BLOCK_SIZE + "=4m");
+      }
     }
   }
 
@@ -88,7 +103,7 @@ final class StorageFolders {
 
   /** A ramfs has no size. */
   private static void checkSize(ClusterSpec spec, Path ram, long size) {
-    long block = Sizes.parse("-D " + BLOCK_SIZE, spec.site().getOrDefault(BLOCK_SIZE, "128m"));
+    long block = blockSize(spec);
     long most = (long) (size / spec.datanodes() * SHARE);
     if (size > 0 && most < block && !spec.site().containsKey(CAPACITY)) {
       throw new ClusterException("--ram " + ram + " is too small: its file system has " + Sizes.format(size)
@@ -96,6 +111,14 @@ final class StorageFolders {
           + ", and a block has up to " + Sizes.format(block),
           "name a larger tmpfs, or set a smaller block size, such as -D " + BLOCK_SIZE + "=4m");
     }
+  }
+
+  private static long blockSize(ClusterSpec spec) {
+    String size = spec.site().get(BLOCK_SIZE);
+    if (size == null && spec.conf() != null) {
+      size = SiteFiles.read(spec.conf()).file("hdfs-site.xml").properties().get(BLOCK_SIZE);
+    }
+    return Sizes.parse(BLOCK_SIZE, size == null ? "128m" : size);
   }
 
   private static void checkWritable(String option, Path folder) {
@@ -120,12 +143,15 @@ final class StorageFolders {
   }
 
   /**
-   * The value of dfs.datanode.data.dir for a DataNode.
+   * The value of dfs.datanode.data.dir for a DataNode, with folders in RAM and on SSD of a mode that the cluster left.
    *
    * @param disk the URI of its folder in the cluster's
    */
   String value(DaemonId id, String disk) {
-    String value = "[RAM_DISK]" + uri(ram(spec), id);
+    if (spec.ram() == null) {
+      return disk;
+    }
+    String value = "[RAM_DISK]" + uri(spec.ram(), id);
     if (spec.ssd() != null) {
       value += ",[SSD]" + uri(spec.ssd(), id);
     }
@@ -133,37 +159,81 @@ final class StorageFolders {
   }
 
   private URI uri(Path folder, DaemonId id) {
-    return URI.create("file://" + folder.resolve(name).resolve(id.toString()));
+    return URI.create("file://" + own(folder).resolve(id.toString()));
+  }
+
+  /** The cluster's own folder in another one. */
+  private Path own(Path folder) {
+    return folder.resolve(name);
   }
 
   /** The cluster's own folder in the one that all nodes have. */
   Path shared() {
-    return spec.shared().resolve(name);
-  }
-
-  /** Makes what DataNodes do not make by themselves, in place of what an earlier file system has left. */
-  void makeAnew() throws IOException {
-    delete();
-    if (spec.shared() != null) {
-      Files.createDirectories(shared());
-    }
+    return own(spec.shared());
   }
 
   /** Bytes of the folder in RAM that each DataNode has; 0 if that is not known. */
   long capacity() {
-    return existing(ram(spec)).toFile().getTotalSpace() / spec.datanodes();
+    return existing(spec.ram()).toFile().getTotalSpace() / spec.datanodes();
   }
 
-  /** Removes what the cluster has in them. */
-  void delete() throws IOException {
-    if (spec.mode() != null && spec.hasHdfs()) {
-      ClusterDir.delete(ram(spec).resolve(name));
-      if (spec.ssd() != null) {
-        ClusterDir.delete(spec.ssd().resolve(name));
+  /** The cluster's own folders in RAM and on SSD. */
+  Set<Path> local() {
+    Set<Path> local = used();
+    local.remove(spec.shared());
+    return local.stream().map(this::own).collect(Collectors.toSet());
+  }
+
+  /** The folders that the cluster's own ones are in. */
+  Set<Path> used() {
+    Set<Path> used = new LinkedHashSet<>(Arrays.asList(spec.ram(), spec.ssd(), spec.shared()));
+    used.remove(null);
+    return used;
+  }
+
+  /** Adds folders that are not there yet to those that the cluster made. */
+  void note(Collection<Path> folders) {
+    for (Path folder : folders) {
+      for (Path each = folder; !Files.exists(each); each = each.getParent()) {
+        spec.made().add(each);
       }
     }
-    if (spec.shared() != null) {
-      ClusterDir.delete(shared());
+  }
+
+  /** Makes folders, and in the shared one the cluster's own, which no DataNode makes by itself. */
+  void make(Collection<Path> folders) throws IOException {
+    for (Path folder : folders) {
+      Files.createDirectories(folder.equals(spec.shared()) ? own(folder) : folder);
+    }
+  }
+
+  /** Whether the cluster's own folder in this one has files of blocks. */
+  boolean hasBlocks(Path folder) throws IOException {
+    return !BlockFiles.in(own(folder)).isEmpty();
+  }
+
+  /** Removes what the cluster has in all of its folders. */
+  void delete() throws IOException {
+    delete(used());
+    delete(spec.left());
+  }
+
+  /** Removes what the cluster has in these folders, and those of them that it made itself and that are empty then. */
+  void delete(Collection<Path> folders) throws IOException {
+    for (Path folder : folders) {
+      ClusterDir.delete(own(folder));
+      for (Path each = folder; spec.made().contains(each) && isEmpty(each); each = each.getParent()) {
+        Files.delete(each);
+      }
+    }
+  }
+
+  private static boolean isEmpty(Path folder) throws IOException {
+    if (!Files.isDirectory(folder, LinkOption.NOFOLLOW_LINKS)) {
+      return false;
+    }
+    try (Stream<Path> entries = Files.list(folder)) {
+      return !entries.findAny().isPresent();
     }
   }
 }

@@ -63,8 +63,7 @@ class StorageFoldersTest {
     assertThat(spec.replication()).isEqualTo(1);
     StorageFolders folders = new StorageFolders(spec, "id");
     assertThat(folders.shared()).isEqualTo(folder.resolve("howdah-id"));
-    Files.createDirectories(folders.shared().resolve("old"));
-    folders.makeAnew();
+    folders.make(folders.used());
     assertThat(folders.shared()).isEmptyDirectory();
     Properties record = new Properties();
     spec.save(record);
@@ -85,7 +84,7 @@ class StorageFoldersTest {
       assertThat(spec.daemons()).extracting(DaemonId::kind).containsOnly(DaemonKind.RESOURCEMANAGER,
           DaemonKind.NODEMANAGER, DaemonKind.HISTORYSERVER);
       StorageFolders folders = new StorageFolders(spec, "id");
-      folders.makeAnew();
+      folders.make(folders.used());
       assertThat(folder.resolve("howdah-id")).isEmptyDirectory();
       folders.delete();
       assertThat(folder).isEmptyDirectory();
@@ -142,7 +141,71 @@ class StorageFoldersTest {
     refused(hhh().ssd(file.resolve("x")), file + " is not a folder");
     assertThatThrownBy(() -> new ClusterSpec().mode("hhh-x"))
         .hasMessageContaining("--mode hhh-x: there is no storage mode");
-    assertThatThrownBy(() -> hhh().ram(folder)).hasMessageContaining("the cluster has data in " + ram);
+    assertThatThrownBy(() -> new ClusterSpec().mode("hhh-x"))
+        .hasFieldOrPropertyWithValue("remedy", "use --mode hhh (Default), hhh-m (In-Memory), hhh-l (Lustre), "
+            + "lustre-local, lustre-only or none");
+  }
+
+  @Test
+  void aModeIsTakenByTheGuidesNamesInAnyCase() {
+    assertThat(new ClusterSpec().mode("HHH").mode()).isEqualTo("hhh");
+    assertThat(new ClusterSpec().mode("Default").mode()).isEqualTo("hhh");
+    assertThat(new ClusterSpec().mode("In-Memory").mode()).isEqualTo("hhh-m");
+    assertThat(new ClusterSpec().mode("LUSTRE").mode()).isEqualTo("hhh-l");
+    assertThat(new ClusterSpec().mode("Lustre-Only").mode()).isEqualTo("lustre-only");
+    assertThat(new ClusterSpec().mode("hhh").mode("None").mode()).isNull();
+  }
+
+  /** The settings that a start records and the next one reads. */
+  private static ClusterSpec recorded(ClusterSpec spec) {
+    Properties record = new Properties();
+    spec.save(record);
+    return ClusterSpec.load(record);
+  }
+
+  @Test
+  void foldersWithDataAreNotLeftSilently() {
+    assertThatThrownBy(() -> recorded(hhh()).ram(folder)).hasMessage("the cluster has data in " + ram
+        + ", and --ram is " + folder);
+    assertThatThrownBy(() -> recorded(new ClusterSpec().mode("hhh")).ram(folder))
+        .hasMessage("the cluster has data in /dev/shm, and --ram is " + folder);
+    Properties older = new Properties();
+    hhh().save(older);
+    older.remove("ram");
+    assertThat(ClusterSpec.load(older).ram()).isEqualTo(Paths.get("/dev/shm"));
+    assertThat(recorded(hhh()).withoutData().ram(folder).ram()).isEqualTo(folder);
+    ClusterSpec lustre = new ClusterSpec().mode("lustre-only").shared(folder);
+    assertThat(recorded(lustre).withoutData().mode("hhh").shared()).isNull();
+  }
+
+  @Test
+  void aModeThatIsLeftKeepsItsLocalFoldersAndDropsTheSharedOne() {
+    Path shared = folder.resolve("shared");
+    ClusterSpec spec = recorded(new ClusterSpec().mode("hhh-l").ram(ram).shared(shared).site("dfs.blocksize", "1m"));
+    assertThatCode(() -> StorageFolders.check(spec.mode("hhh-m"))).doesNotThrowAnyException();
+    assertThat(spec.shared()).isNull();
+    assertThat(spec.left()).containsExactly(shared);
+    assertThatCode(() -> StorageFolders.check(spec.mode("none"))).doesNotThrowAnyException();
+    assertThat(new StorageFolders(recorded(spec), "id").value(SECOND, "file:///disk"))
+        .isEqualTo("[RAM_DISK]file://" + ram + "/howdah-id/datanode-2,[DISK]file:///disk");
+    refused(recorded(spec).ssd(folder), "--ssd is for a storage mode");
+    refused(recorded(spec).mode("hhh").shared(shared), "--shared is for the mode hhh-l");
+    assertThat(recorded(spec).mode("hhh-l").shared(shared).left()).isEmpty();
+  }
+
+  @Test
+  void aFullSharedFolderIsRefusedBeforeAnythingIsMade() throws IOException {
+    Path shared = folder.resolve("shared");
+    ClusterSpec spec = new ClusterSpec().mode("hhh-l").ram(ram).shared(shared).site("dfs.blocksize", "100t")
+        .site("dfs.rdma.memory.capacity", "1m");
+    refused(spec, "--shared " + shared + " is too full");
+    assertThat(shared).doesNotExist();
+    assertThatCode(() -> StorageFolders.check(recorded(spec))).as("the DataNodes look at that")
+        .doesNotThrowAnyException();
+    Path conf = Files.createDirectory(folder.resolve("conf"));
+    Files.write(conf.resolve("hdfs-site.xml"), ("<configuration><property><name>dfs.blocksize</name>"
+        + "<value>100t</value></property></configuration>").getBytes());
+    refused(new ClusterSpec().mode("hhh-l").ram(ram).shared(shared).conf(conf), "is too full");
   }
 
   @Test
