@@ -53,6 +53,8 @@ refused() {
 @test "folders that do not do are refused by the DataNode, before anything is written" {
     refused "is on proc, not in RAM" dfs.rdma.hhh.mode=HHH "dfs.datanode.data.dir=[RAM_DISK]/proc/howdah,[DISK]$DISK"
     slow
+    refused "there is no type of storage RAM: tag the folder [RAM_DISK], [SSD], [DISK] or [ARCHIVE]" \
+        dfs.rdma.hhh.mode=HHH "dfs.datanode.data.dir=[RAM]$RAM/d,[DISK]$DISK"
     refused "[RAM_DISK] folders only" dfs.rdma.hhh.mode=HHH "dfs.datanode.data.dir=[RAM_DISK]$RAM/d"
     refused "is too small" dfs.rdma.hhh.mode=HHH dfs.rdma.memory.capacity=1m dfs.blocksize=2m
     refused "dfs.rdma.memory.capacity=" dfs.rdma.hhh.mode=HHH dfs.rdma.memory.capacity=1000t
@@ -71,6 +73,8 @@ time.sleep(300)' "$RAM/d" "$BATS_TEST_TMPDIR/locked" 3>&- &
 @test "settings that do not do are refused by the DataNode, before anything is written" {
     refused "dfs.rdma.memory.replicas=3 is not below dfs.replication=3" dfs.rdma.hhh.mode=HHH dfs.rdma.memory.replicas=3
     slow
+    refused "dfs.rdma.memory.replicas=2 is not below dfs.replication=1" dfs.rdma.hhh.mode=HHH dfs.rdma.memory.replicas=2 \
+        dfs.replication=1
     refused "dfs.rdma.hhh.mode=Lustre-BB" dfs.rdma.hhh.mode=Lustre-BB
     refused "dfs.rdma.memory.percentage" dfs.rdma.hhh.mode=HHH dfs.rdma.memory.percentage=1.5
 }
