@@ -32,7 +32,10 @@ final class Hdfs {
    */
   static DistributedFileSystem of(Path path) throws IOException {
     Configuration conf = new HdfsConfiguration();
-    conf.setInt("ipc.client.connect.max.retries.on.timeouts", 1); // 20 s each; a daemon goes on for 15 minutes
+    // A command gives up sooner than a job: two tries of 20 s where a host does not answer, and about a minute where two
+    // NameNodes refuse connections, which is longer than a failover takes.
+    conf.setInt("ipc.client.connect.max.retries.on.timeouts", 1);
+    conf.setInt("dfs.client.failover.max.attempts", 7);
     FileSystem fs = path == null ? FileSystem.get(conf) : path.getFileSystem(conf);
     if (!(fs instanceof DistributedFileSystem)) {
       throw new IOException(fs.getUri() + " is not HDFS: set fs.defaultFS, or name a path with hdfs://");

@@ -24,13 +24,16 @@ final class Words {
     if (e.getMessage() == null) {
       return e.toString();
     }
-    String line = e.getMessage().split("\n")[0];
+    if (e.getCause() instanceof UnknownHostException && e instanceof IllegalArgumentException) {
+      return reason((UnknownHostException) e.getCause()); // of a host that a configuration names
+    }
+    String line = e.getMessage().split("\n")[0].replaceFirst(";? *For more details see: .*", "");
     Matcher unreachable = UNREACHABLE.matcher(e.getMessage());
     if (e instanceof IOException && unreachable.matches()) {
       return "the NameNode " + unreachable.group(1) + " does not answer (" + once(unreachable.group(2))
           + "): is it running?";
     }
-    return e instanceof UnknownHostException ? "there is no host " + line : once(line);
+    return e instanceof UnknownHostException && !line.contains(" ") ? "there is no host " + line : once(line);
   }
 
   /** Java says some reasons twice, the second time in parentheses. */

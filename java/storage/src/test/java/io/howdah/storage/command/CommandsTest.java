@@ -55,6 +55,13 @@ class CommandsTest {
     assertThat(Words.reason(new IOException("one\ntwo"))).isEqualTo("one");
     assertThat(Words.reason(new IOException())).isEqualTo("java.io.IOException");
     assertThat(Words.reason(new UnknownHostException("nobody"))).isEqualTo("there is no host nobody");
+    assertThat(Words.reason(new IllegalArgumentException(new UnknownHostException("nobody"))))
+        .isEqualTo("there is no host nobody");
+    assertThat(Words.reason(new IOException("Failed on local exception; For more details see:  http://wiki.x/y")))
+        .isEqualTo("Failed on local exception");
+    assertThat(Words.reason(new IOException("No Route to Host from  a/1.2.3.4 to b:8020 failed on socket timeout "
+        + "exception: java.net.NoRouteToHostException: No route to host; For more details see:  http://wiki.x/y")))
+        .isEqualTo("the NameNode b:8020 does not answer (No route to host): is it running?");
   }
 
   @Test
