@@ -32,8 +32,8 @@ final class Hdfs {
    */
   static DistributedFileSystem of(Path path) throws IOException {
     Configuration conf = new HdfsConfiguration();
-    // A command gives up sooner than a job: two tries of 20 s where a host does not answer, and about a minute where two
-    // NameNodes refuse connections, which is longer than a failover takes.
+    // A command gives up sooner than a job: two tries of 20 s where a host does not answer, and about a minute where
+    // two NameNodes refuse connections, which is longer than a failover takes.
     conf.setInt("ipc.client.connect.max.retries.on.timeouts", 1);
     conf.setInt("dfs.client.failover.max.attempts", 7);
     FileSystem fs = path == null ? FileSystem.get(conf) : path.getFileSystem(conf);
