@@ -74,7 +74,7 @@ final class Attempt {
       int blocks = onlyShared(storage).size();
       if (blocks > 0) {
         throw new ClusterException("to leave the mode hhh-l, `howdah storage import` comes first: " + blocks
-            + " blocks are in " + storage.shared() + " only", remedy);
+            + (blocks == 1 ? " block is in " : " blocks are in ") + storage.shared() + " only", remedy);
       }
     } catch (IOException e) {
       throw new ClusterException("the blocks in " + storage.shared() + " can't be listed: " + ClusterDir.reason(e));

@@ -122,7 +122,7 @@ class AttemptTest {
     block(own(ram).resolve("datanode-1/current"), 1);
     ClusterSpec left = recorded().mode("none");
     assertThatThrownBy(() -> attempt(left).checkLeaving()).isInstanceOf(ClusterException.class)
-        .hasMessageContaining("`howdah storage import` comes first: 1 blocks are in " + own(shared) + " only");
+        .hasMessageContaining("`howdah storage import` comes first: 1 block is in " + own(shared) + " only");
     block(dir.data().resolve("datanode-2/current"), 2);
     assertThatCode(() -> attempt(left).checkLeaving()).doesNotThrowAnyException();
     started(left);
