@@ -15,6 +15,7 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.StorageType;
 import org.apache.hadoop.hdfs.AddBlockFlag;
 import org.apache.hadoop.hdfs.DFSConfigKeys;
+import org.apache.hadoop.hdfs.protocol.Block;
 import org.apache.hadoop.hdfs.protocol.BlockStoragePolicy;
 import org.apache.hadoop.hdfs.protocol.HdfsConstants;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
@@ -154,6 +155,46 @@ public class TierPlacement extends BlockPlacementPolicyDefault {
     boolean isTiered = have.size() > expected && sorted(ofHot).equals(sorted(excess));
     List<StorageType> ours = isTiered ? TierExcess.of(settings, have, expected) : excess;
     return super.chooseReplicasToDelete(candidates, expected, ours, added, hint);
+  }
+
+  /**
+   * How many replicas a block is to have: as many as were asked for, and more if these are not on persistent storage as
+   * the mode promises. When there is one there, one in RAM is too many. Under the NameNode's lock.
+   */
+  static short wanted(BlockManager blocks, BlockInfo block) {
+    BlockPlacementPolicy policy = blocks.getBlockPlacementPolicy();
+    return policy instanceof TierPlacement ? ((TierPlacement) policy).wantedOf(blocks, block) : block.getReplication();
+  }
+
+  private short wantedOf(BlockManager blocks, BlockInfo block) {
+    short replication = block.getReplication();
+    if (settings.mode().isRamEnough()) {
+      return replication;
+    }
+    int live = 0;
+    int persistent = 0;
+    for (DatanodeStorageInfo storage : blocks.blocksMap.getStorages(block)) {
+      if (isLive(blocks, block, storage)) {
+        live++;
+        persistent += TierPolicy.isPersistent(storage.getStorageType()) ? 1 : 0;
+      }
+    }
+    int missing = Math.max(1, replication - settings.memoryReplicas(replication)) - persistent;
+    boolean isShort = persistent < live && missing > 0 && isHot(blocks.getBlockCollection(block));
+    return isShort ? (short) Math.max(replication, live + missing) : replication;
+  }
+
+  private static boolean isLive(BlockManager blocks, BlockInfo block, DatanodeStorageInfo storage) {
+    DatanodeDescriptor node = storage.getDatanodeDescriptor();
+    Collection<Block> excess = blocks.excessReplicateMap.get(node.getDatanodeUuid());
+    return storage.getState() == DatanodeStorage.State.NORMAL && !node.isDecommissionInProgress()
+        && !node.isDecommissioned() && !blocks.isReplicaCorrupt(block, node)
+        && (excess == null || !excess.contains(block));
+  }
+
+  private static boolean isHot(BlockCollection file) {
+    byte policy = file == null ? -1 : file.getStoragePolicyID();
+    return policy == HdfsConstants.HOT_STORAGE_POLICY_ID || policy == HdfsConstants.BLOCK_STORAGE_POLICY_ID_UNSPECIFIED;
   }
 
   /** Those of a block's places that may be appended to: upstream asks read-only ones, too, which refuse. */

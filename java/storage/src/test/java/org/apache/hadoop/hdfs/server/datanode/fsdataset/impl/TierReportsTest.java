@@ -5,6 +5,7 @@ import static org.apache.hadoop.fs.StorageType.RAM_DISK;
 import static org.apache.hadoop.fs.StorageType.SSD;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import io.howdah.storage.Reason;
 import java.io.File;
 import java.nio.file.Files;
 import java.util.Collections;
@@ -20,6 +21,7 @@ import org.apache.hadoop.hdfs.server.blockmanagement.BlockManagerTestUtil;
 import org.apache.hadoop.hdfs.server.blockmanagement.Placement;
 import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.hdfs.server.datanode.DataNodeTestUtils;
+import org.apache.hadoop.hdfs.server.datanode.FinalizedReplica;
 import org.apache.hadoop.hdfs.server.datanode.ReplicaInfo;
 import org.apache.hadoop.hdfs.server.namenode.Inodes;
 import org.apache.hadoop.hdfs.server.protocol.DatanodeStorage;
@@ -88,6 +90,23 @@ class TierReportsTest {
       return blocks.getExcessBlocksCount() == 0 && blocks.getUnderReplicatedBlocksCount() == 0
           && hdfs.blocks(path).get(0).getLocations().length == 3;
     }, () -> blocks.getExcessBlocksCount() + " excess, " + hdfs.blocks(path));
+  }
+
+  /** As after a pipeline lost its SSD and replication was lowered. */
+  @Test
+  void aBlockThatIsInRamAloneGetsAPersistentReplica(TierCluster hdfs) throws Exception {
+    Path path = hdfs.write("/file", MB, 1);
+    hdfs.await(path, SSD);
+    TierDataset holder = hdfs.holder(path, SSD);
+    assertThat(holder.move(hdfs.pool(), (FinalizedReplica) hdfs.replica(holder, path),
+        holder.volumes(RAM_DISK).get(0), Reason.COMMAND, null)).isTrue();
+    TierCluster.awaitThat(() -> {
+      hdfs.report();
+      return !hdfs.has(holder, path);
+    }, () -> hdfs.types(path));
+    hdfs.await(path, SSD);
+    hdfs.assertHolds(path, MB);
+    assertThat(hdfs.namesystem().getBlockManager().getUnderReplicatedBlocksCount()).isZero();
   }
 
   /** Upstream's reports of the DataNode end for good if it has to name a storage that is gone. */
